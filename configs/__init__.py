@@ -1,0 +1,1 @@
+"""YAML files that come with the package: rules, training and arena configurations."""
