@@ -1,0 +1,67 @@
+# Works with any POSIX shell. Variables to set on the command line or in the environment:
+#   PYTHON        interpreter that makes .venv (3.11 to 3.13)
+#   PIP_FLAGS     further arguments of pip, such as another package index
+#   PYTEST_FLAGS  arguments of pytest, such as "-m 'not slow'"
+PYTHON ?= python3
+PIP_FLAGS ?=
+PYTEST_FLAGS ?= -n auto
+
+VENV = .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt $(PIP_FLAGS)
+
+# .venv is brought up to date when these files change in content, whatever their dates say.
+KEY := $(shell cat pyproject.toml constraints.txt | cksum | tr ' ' '-')
+USE = $(VENV)/.use-$(KEY)
+DEV = $(VENV)/.dev-$(KEY)
+
+# mypy cannot see a mapped editable install, so it checks an installed copy.
+TYPES = build/types
+
+.PHONY: help quickstart install test lint types bench soak clean
+
+help:
+	@echo "make quickstart  install into $(VENV), train an agent, measure it, export it"
+	@echo "make install     install into $(VENV) with everything for development"
+	@echo "make test        run the tests"
+	@echo "make lint        check style and formatting (ruff)"
+	@echo "make types       check types (mypy)"
+	@echo "make bench       time the kernels"
+	@echo "make soak        play a million random rounds with invariants checked"
+	@echo "make clean       remove builds and caches, but not $(VENV)"
+
+quickstart: $(USE)
+	$(BIN)/prial quickstart
+
+install: $(DEV)
+
+test: $(DEV)
+	$(BIN)/pytest $(PYTEST_FLAGS)
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEV)
+	rm -rf build prial.egg-info
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --target $(TYPES) .
+	MYPYPATH=$(TYPES) $(BIN)/mypy -p prial.envs -p prial.agents -p prial.training
+
+clean:
+	rm -rf build dist prial.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
+	find envs agents training configs tests -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
+	  sys.exit(0 if (3, 11) <= v <= (3, 13) else "prial needs Python 3.11 to 3.13, but $(PYTHON) is %d.%d: run make PYTHON=python3.13, or another of them" % v)'
+	$(PYTHON) -m venv $(VENV)
+
+$(USE): $(BIN)/python
+	@echo "Installing prial into $(VENV) (a minute or two the first time)"
+	$(PIP) --editable ".[train,export]"
+	@rm -f $(VENV)/.use-* && touch $@
+
+$(DEV): $(USE)
+	@echo "Installing what development needs into $(VENV)"
+	$(PIP) --editable ".[dev]"
+	@rm -f $(VENV)/.dev-* && touch $@
