@@ -8,7 +8,8 @@ PYTEST_FLAGS ?= -n auto
 
 VENV = .venv
 BIN = $(VENV)/bin
-PIP = $(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt $(PIP_FLAGS)
+# setuptools warns at length whenever an editable install maps folders; that is what we ask for.
+PIP = PYTHONWARNINGS=ignore::UserWarning $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
 # .venv is brought up to date when these files change in content, whatever their dates say.
 KEY := $(shell cat pyproject.toml constraints.txt | cksum | tr ' ' '-')
@@ -44,7 +45,7 @@ lint: $(DEV)
 
 types: $(DEV)
 	rm -rf build prial.egg-info
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation --target $(TYPES) .
+	$(PIP) --no-deps --no-build-isolation --target $(TYPES) .
 	MYPYPATH=$(TYPES) $(BIN)/mypy -p prial.envs -p prial.agents -p prial.training
 
 clean:
@@ -58,10 +59,10 @@ $(BIN)/python:
 
 $(USE): $(BIN)/python
 	@echo "Installing prial into $(VENV) (a minute or two the first time)"
-	$(PIP) --editable ".[train,export]"
+	$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[train,export]"
 	@rm -f $(VENV)/.use-* && touch $@
 
 $(DEV): $(USE)
 	@echo "Installing what development needs into $(VENV)"
-	$(PIP) --editable ".[dev]"
+	$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[dev]"
 	@rm -f $(VENV)/.dev-* && touch $@
