@@ -4,7 +4,7 @@
 #   PYTEST_FLAGS  arguments of pytest, such as "-m 'not slow'"
 PYTHON ?= python3
 PIP_FLAGS ?=
-PYTEST_FLAGS ?= -n auto
+PYTEST_FLAGS ?= -n auto --dist loadgroup
 
 VENV = .venv
 BIN = $(VENV)/bin
