@@ -13,6 +13,7 @@ PIP = PYTHONWARNINGS=ignore::UserWarning $(BIN)/python -m pip install --disable-
 
 # .venv is brought up to date when these files change in content, whatever their dates say.
 KEY := $(shell cat pyproject.toml constraints.txt | cksum | tr ' ' '-')
+MADE = $(VENV)/.made
 USE = $(VENV)/.use-$(KEY)
 DEV = $(VENV)/.dev-$(KEY)
 
@@ -52,12 +53,14 @@ clean:
 	rm -rf build dist prial.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
 	find envs agents training configs tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
-$(BIN)/python:
+# A venv that was made by hand will do; half a one, from an interrupted run, is made again.
+$(MADE):
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
-	  sys.exit(0 if (3, 11) <= v <= (3, 13) else "prial needs Python 3.11 to 3.13, but $(PYTHON) is %d.%d: run make PYTHON=python3.13, or another of them" % v)'
-	$(PYTHON) -m venv $(VENV)
+	  sys.exit(0 if (3, 11) <= v <= (3, 13) else "prial needs Python 3.11 to 3.13, but $(PYTHON) is %d.%d: name another, as in make PYTHON=python3.12" % v)'
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
+	@touch $@
 
-$(USE): $(BIN)/python
+$(USE): $(MADE)
 	@echo "Installing prial into $(VENV) (a minute or two the first time)"
 	$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[train,export]"
 	@rm -f $(VENV)/.use-* && touch $@
