@@ -46,7 +46,7 @@ lint: $(DEV)
 
 types: $(DEV)
 	rm -rf build prial.egg-info
-	$(PIP) --no-deps --no-build-isolation --target $(TYPES) .
+	@$(PIP) --no-deps --no-build-isolation --target $(TYPES) .
 	MYPYPATH=$(TYPES) $(BIN)/mypy -p prial.envs -p prial.agents -p prial.training
 
 clean:
@@ -62,10 +62,10 @@ $(MADE):
 
 $(USE): $(MADE)
 	@echo "Installing prial into $(VENV) (a minute or two the first time)"
-	$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[train,export]"
+	@$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[train,export]"
 	@rm -f $(VENV)/.use-* && touch $@
 
 $(DEV): $(USE)
 	@echo "Installing what development needs into $(VENV)"
-	$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[dev]"
+	@$(PIP) --constraint constraints.txt $(PIP_FLAGS) --editable ".[dev]"
 	@rm -f $(VENV)/.dev-* && touch $@
