@@ -1,0 +1,81 @@
+"""What plays: the `Agent` protocol, and a base class that splits a batch by what is to be decided."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.actions import action_layout
+from ..envs.crash.game import Phase
+from ..envs.crash.observation import PlayerView, ViewBatch
+
+__all__ = ["Agent", "Actions", "BaseAgent", "Choices"]
+
+Actions = npt.NDArray[np.int32]
+Choices = npt.NDArray[np.bool_]
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Anything that decides from views.
+
+    `act_many` gets the views of seats that are to act, in any mix of phases, and returns one action a row, int32 (n,),
+    of `action_layout(views.rules)`. Chance comes from `rng` alone. It must not change the views, and the choice in one
+    row must not depend on the other rows (but for the draws of `rng`).
+    """
+
+    name: str
+
+    def act_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return one action a view: int32 (n,)."""
+
+    def act(self, view: PlayerView, rng: np.random.Generator) -> int:
+        """Return the action for one view: the single case of `act_many`."""
+
+
+class BaseAgent(ABC):
+    """An agent made of three rules: arrange, exchange, call. Each gets only the views that ask for it."""
+
+    name: str
+
+    def act_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return one action a view: int32 (n,).
+
+        Raises:
+            ValueError: a view whose game is over.
+        """
+        layout = action_layout(views.rules)
+        actions = np.full(len(views), -1, np.int32)
+        for phase in (Phase.EXCHANGE, Phase.ARRANGE, Phase.CALL):
+            rows = np.flatnonzero(views.phase == phase)
+            if not len(rows):
+                continue
+            some = views if len(rows) == len(views) else views.select(rows)
+            if phase is Phase.ARRANGE:
+                actions[rows] = self.arrange_many(some, rng)
+            elif phase is Phase.EXCHANGE:
+                actions[rows] = np.where(self.exchange_many(some, rng), layout.exchange, layout.keep)
+            else:
+                actions[rows] = np.where(self.call_many(some, rng), layout.call, layout.pass_)
+        if (actions < 0).any():
+            raise ValueError(f"{self.name}: a view of a game that is over asks for no decision")
+        return actions
+
+    def act(self, view: PlayerView, rng: np.random.Generator) -> int:
+        """Return the action for one view."""
+        return int(self.act_many(ViewBatch.of([view]), rng)[0])
+
+    @abstractmethod
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return the partition index to lay, one a view: int32 (n,)."""
+
+    @abstractmethod
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Return whether to exchange, one a view: bool (n,)."""
+
+    @abstractmethod
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Return whether to call a crash, one a view: bool (n,)."""

@@ -1,0 +1,384 @@
+"""Compiled search for undominated arrangements, and legality of every partition. Private; see `partitions.py`.
+
+Conventions: a deal is `n` ascending card ids; a *slot* is a position in it; a triple of slots has a colex index 0..285 like
+three cards have (`brag.triple_index`). Values of an arrangement are packed into one word of five 12-bit fields: Hand 1,
+Hand 2, Hand 3, Hand 4 (strengths, 0 for no hand) and quads, from the top, so that ordinary order of words is the order
+"strongest Hand 1 first".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ..kernel_cache import kernel
+
+# The top bit of each field is a guard: with the guards set in `a`, `a - b` keeps a guard exactly where a's field >= b's.
+_GUARDS = np.uint64(sum(1 << (12 * field + 11) for field in range(5)))
+_FIELD = np.uint64(0xFFF)
+_HAND = tuple(np.uint64(shift) for shift in (48, 36, 24, 12))
+_H1, _H2, _H3, _H4 = _HAND
+_STEP = np.uint64(12)
+_ONE = np.uint64(1)
+_ZERO = np.uint64(0)
+_MAX_TRIPLES = 286
+_WORDS = 5  # of 64 triples each
+_SLOTS = 13
+_TRIPLE_SLOTS = np.array([(i, j, k) for k in range(_SLOTS) for j in range(k) for i in range(j)], np.int64)
+_PASCAL = np.zeros((_SLOTS + 1, _SLOTS + 2), np.int64)
+for _row in range(_SLOTS + 1):
+    _PASCAL[_row, 0] = 1
+    for _column in range(1, _row + 1):
+        _PASCAL[_row, _column] = _PASCAL[_row - 1, _column - 1] + _PASCAL[_row - 1, _column]
+# Ways to split 3m slots into m triples, m = 0..4.
+_SPLITS = np.array([1, 1, 10, 280, 15400], np.int64)
+
+
+@intrinsic
+def _lowest_bit(typing_context: Any, word: Any) -> Any:  # noqa: ARG001 (numba's signature)
+    """Position of the lowest bit of a uint64 that is not zero: one machine instruction."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@kernel()
+def _sorted_triples(cards: Any, strength: Any, keys: Any) -> Any:
+    """Write one key a valid triple, best first, then by index: ``strength << 9 | 511 - index``; return how many."""
+    n = len(cards)
+    count = 0
+    index = 0
+    for k in range(2, n):
+        c = np.int64(cards[k])
+        third = c * (c - 1) * (c - 2) // 6
+        for j in range(1, k):
+            b = np.int64(cards[j])
+            second = third + b * (b - 1) // 2
+            for i in range(j):
+                s = np.int64(strength[second + cards[i]])
+                if s > 0:
+                    keys[count] = (s << 9) | (511 - index)
+                    count += 1
+                index += 1
+    for i in range(1, count):  # insertion sort: some 70 keys
+        key = keys[i]
+        j = i - 1
+        while j >= 0 and keys[j] < key:
+            keys[j + 1] = keys[j]
+            j -= 1
+        keys[j + 1] = key
+    return count
+
+
+@kernel()
+def _disjoint_rows(keys: Any, count: Any, holders: Any, rows: Any, slots: Any, strong: Any) -> Any:
+    """For each sorted triple: the later triples disjoint from it as a bit row, its slots as a mask, its strength."""
+    words = (count + 63) >> 6
+    holders[:, :words] = _ZERO
+    for t in range(count):
+        triple = _TRIPLE_SLOTS[511 - (keys[t] & 511)]
+        strong[t] = np.uint64(keys[t] >> 9)
+        bit = _ONE << np.uint64(t & 63)
+        mask = _ZERO
+        for position in range(3):
+            holders[triple[position], t >> 6] |= bit
+            mask |= _ONE << np.uint64(triple[position])
+        slots[t] = mask
+    last = (_ONE << np.uint64(count & 63)) - _ONE if count & 63 else ~_ZERO
+    for t in range(count):
+        triple = _TRIPLE_SLOTS[511 - (keys[t] & 511)]
+        first = t >> 6
+        for word in range(first, words):
+            rows[t, word] = ~(holders[triple[0], word] | holders[triple[1], word] | holders[triple[2], word])
+        rows[t, first] &= ~((_ONE << np.uint64(t & 63)) - _ONE)
+        rows[t, words - 1] &= last
+    return words
+
+
+@kernel()
+def _covered(found: Any, count: Any, value: Any) -> Any:
+    """Whether some value found so far is at least `value` in every field."""
+    for i in range(count):  # noqa: SIM110 (numba takes no generators)
+        if ((found[i] | _GUARDS) - value) & _GUARDS == _GUARDS:
+            return True
+    return False
+
+
+@kernel()
+def _insert(found: Any, laid: Any, count: Any, value: Any, t1: Any, t2: Any, t3: Any, t4: Any) -> Any:
+    """Add an arrangement that nothing found covers, drop those it covers; return how many there are."""
+    guarded = value | _GUARDS
+    kept = 0
+    for i in range(count):
+        if (guarded - found[i]) & _GUARDS != _GUARDS:
+            found[kept] = found[i]
+            laid[kept] = laid[i]
+            kept += 1
+    found[kept] = value
+    laid[kept, 0] = t1
+    laid[kept, 1] = t2
+    laid[kept, 2] = t3
+    laid[kept, 3] = t4
+    return kept + 1
+
+
+@kernel()
+def _quads_laid(quads: Any, num_quads: Any, mask: Any) -> Any:
+    """How many four of a kind lie whole within the slots of `mask`."""
+    laid = _ZERO
+    for q in range(num_quads):
+        if mask & quads[q] == quads[q]:
+            laid += _ONE
+    return laid
+
+
+@kernel()
+def _find_quads(cards: Any, quads: Any) -> Any:
+    """Write the slot masks of the deal's four of a kind; return how many. Ids of a rank are neighbours."""
+    count = 0
+    for slot in range(len(cards) - 3):
+        if cards[slot] & 3 == 0 and cards[slot + 3] == cards[slot] + 3:
+            quads[count] = np.uint64(15) << np.uint64(slot)
+            count += 1
+    return count
+
+
+@kernel()
+def _search(count: Any, words: Any, rows: Any, slots: Any, strong: Any, quads: Any, num_quads: Any, found: Any, laid: Any) -> Any:
+    """Depth-first over sorted triples; a branch ends when its best imaginable completion is covered.
+
+    Triples come best first, so the next hands of a branch are at most as strong as the first triples still disjoint from
+    it: that is the bound. Because Hand 1 never gets stronger along the way, of arrangements equal in value the one first
+    in the order of triples is kept. `found` and `laid` must hold all of it; returns the count, or -1 if they are full.
+    """
+    room = len(found) - 1
+    all_quads = np.uint64(num_quads)
+    second = np.zeros(_WORDS, np.uint64)
+    third = np.zeros(_WORDS, np.uint64)
+    n = 0
+    for t1 in range(count):
+        value1 = strong[t1] << _H1
+        bound = value1 | all_quads
+        shift = _H2
+        for word in range(t1 >> 6, words):
+            bits = rows[t1, word]
+            second[word] = bits
+            while bits != _ZERO and shift > _ZERO:
+                bound |= strong[(word << 6) + np.int64(_lowest_bit(bits))] << shift
+                shift -= _STEP
+                bits &= bits - _ONE
+        if _covered(found, n, bound):
+            continue
+        if n > room - 1:
+            return -1
+        if shift == _H2:
+            value = value1 | _quads_laid(quads, num_quads, slots[t1])
+            if not _covered(found, n, value):
+                n = _insert(found, laid, n, value, t1, -1, -1, -1)
+            continue
+        for word2 in range(t1 >> 6, words):
+            bits2 = second[word2]
+            while bits2 != _ZERO:
+                t2 = (word2 << 6) + np.int64(_lowest_bit(bits2))
+                bits2 &= bits2 - _ONE
+                value2 = value1 | (strong[t2] << _H2)
+                bound = value2 | all_quads
+                shift = _H3
+                for word in range(word2, words):
+                    bits = second[word] & rows[t2, word]
+                    third[word] = bits
+                    while bits != _ZERO and shift > _ZERO:
+                        bound |= strong[(word << 6) + np.int64(_lowest_bit(bits))] << shift
+                        shift -= _STEP
+                        bits &= bits - _ONE
+                if _covered(found, n, bound):
+                    continue
+                if n > room - 1:
+                    return -1
+                if shift == _H3:
+                    value = value2 | _quads_laid(quads, num_quads, slots[t1] | slots[t2])
+                    if not _covered(found, n, value):
+                        n = _insert(found, laid, n, value, t1, t2, -1, -1)
+                    continue
+                best4 = np.int64(-1)  # best Hand 4 with these two hands so far; a weaker Hand 3 must beat it
+                for word3 in range(word2, words):
+                    bits3 = third[word3]
+                    while bits3 != _ZERO:
+                        t3 = (word3 << 6) + np.int64(_lowest_bit(bits3))
+                        bits3 &= bits3 - _ONE
+                        if num_quads == 0 and np.int64(strong[t3]) <= best4:
+                            break
+                        value3 = value2 | (strong[t3] << _H3)
+                        mask3 = slots[t1] | slots[t2] | slots[t3]
+                        full = False
+                        for word in range(word3, words):
+                            bits = third[word] & rows[t3, word]
+                            while bits != _ZERO:
+                                t4 = (word << 6) + np.int64(_lowest_bit(bits))
+                                bits &= bits - _ONE
+                                full = True
+                                # Without quads only the best Hand 4 counts; with them a weaker one may lay them whole.
+                                if num_quads == 0:
+                                    bits = _ZERO
+                                    if np.int64(strong[t4]) <= best4:
+                                        continue
+                                    best4 = np.int64(strong[t4])
+                                value = value3 | (strong[t4] << _H4)
+                                value |= _quads_laid(quads, num_quads, mask3 | slots[t4])
+                                if not _covered(found, n, value):
+                                    if n > room - 1:
+                                        return -1
+                                    n = _insert(found, laid, n, value, t1, t2, t3, t4)
+                            if full and num_quads == 0:
+                                break
+                        if not full and best4 < 0:
+                            if num_quads == 0:
+                                best4 = 0
+                            value = value3 | _quads_laid(quads, num_quads, mask3)
+                            if not _covered(found, n, value):
+                                if n > room - 1:
+                                    return -1
+                                n = _insert(found, laid, n, value, t1, t2, t3, -1)
+    if count == 0:
+        n = _insert(found, laid, 0, _ZERO, -1, -1, -1, -1)
+    return n
+
+
+@kernel()
+def _sort_found(found: Any, laid: Any, count: Any) -> Any:
+    """Insertion sort, strongest Hand 1 first (then Hand 2, ..., then quads): nearly sorted as found."""
+    for i in range(1, count):
+        value = found[i]
+        a, b, c, d = laid[i, 0], laid[i, 1], laid[i, 2], laid[i, 3]
+        j = i - 1
+        while j >= 0 and found[j] < value:
+            found[j + 1] = found[j]
+            laid[j + 1] = laid[j]
+            j -= 1
+        found[j + 1] = value
+        laid[j + 1, 0], laid[j + 1, 1], laid[j + 1, 2], laid[j + 1, 3] = a, b, c, d
+
+
+@kernel()
+def _partition_index(n: Any, row: Any, slots: Any) -> Any:
+    """Canonical index of the partition of `n` slots into the sorted triples `row` (-1 for none)."""
+    used = _ZERO
+    hands = 0
+    for position in range(4):
+        if row[position] >= 0:
+            used |= slots[row[position]]
+            hands += 1
+    start = 0
+    for fewer in range(hands):
+        start += _PASCAL[n, 3 * fewer] * _SPLITS[fewer]
+    rank = 0
+    taken = 0
+    for slot in range(n):
+        if used >> np.uint64(slot) & _ONE:
+            taken += 1
+            rank += _PASCAL[slot, taken] if taken <= slot else 0
+    split = 0
+    left = used
+    size = 3 * hands
+    while size > 3:
+        lowest = left & (~left + _ONE)
+        mask = _ZERO
+        for position in range(4):
+            if row[position] >= 0 and slots[row[position]] & lowest:
+                mask = slots[row[position]]
+        # Positions of the two partners among the other slots that are left.
+        place = -1
+        p, q = -1, -1
+        for slot in range(n):
+            bit = _ONE << np.uint64(slot)
+            if left & bit and bit != lowest:
+                place += 1
+                if mask & bit:
+                    if p < 0:
+                        p = place
+                    else:
+                        q = place
+        others = size - 1
+        pair = p * (2 * others - p - 1) // 2 + (q - p - 1)
+        size -= 3
+        split = split * (others * (others - 1) // 2) + pair
+        left &= ~mask
+    return start + rank * _SPLITS[hands] + split
+
+
+@kernel()
+def undominated_batch(deals: Any, strength: Any, count_quads: Any) -> Any:
+    """Undominated arrangements of many deals.
+
+    Args:
+        deals: int8 (d, n), ascending card ids a row.
+        strength: int16 (22100,), 0 for no hand.
+        count_quads: whether laying four of a kind whole pays.
+
+    Returns:
+        offsets int64 (d + 1,), partitions int32 (m,), strengths int16 (m, 4), quads int8 (m,).
+    """
+    num_deals, n = deals.shape
+    keys = np.empty(_MAX_TRIPLES, np.int64)
+    holders = np.empty((_SLOTS, _WORDS), np.uint64)
+    rows = np.empty((_MAX_TRIPLES, _WORDS), np.uint64)
+    slots = np.empty(_MAX_TRIPLES, np.uint64)
+    strong = np.empty(_MAX_TRIPLES, np.uint64)
+    quads = np.empty(3, np.uint64)
+    found = np.empty(1024, np.uint64)
+    laid = np.empty((1024, 4), np.int64)
+    offsets = np.zeros(num_deals + 1, np.int64)
+    partitions = np.empty(64 + 8 * num_deals, np.int32)
+    strengths = np.empty((64 + 8 * num_deals, 4), np.int16)
+    quads_laid = np.empty(64 + 8 * num_deals, np.int8)
+    total = 0
+    for d in range(num_deals):
+        count = _sorted_triples(deals[d], strength, keys)
+        words = _disjoint_rows(keys, count, holders, rows, slots, strong) if count else 0
+        num_quads = _find_quads(deals[d], quads) if count_quads else 0
+        n_found = _search(count, words, rows, slots, strong, quads, num_quads, found, laid)
+        while n_found < 0:
+            found = np.empty(2 * len(found), np.uint64)
+            laid = np.empty((len(found), 4), np.int64)
+            n_found = _search(count, words, rows, slots, strong, quads, num_quads, found, laid)
+        _sort_found(found, laid, n_found)
+        if total + n_found > len(partitions):
+            size = 2 * (total + n_found)
+            more_partitions = np.empty(size, np.int32)
+            more_strengths = np.empty((size, 4), np.int16)
+            more_quads = np.empty(size, np.int8)
+            more_partitions[:total] = partitions[:total]
+            more_strengths[:total] = strengths[:total]
+            more_quads[:total] = quads_laid[:total]
+            partitions, strengths, quads_laid = more_partitions, more_strengths, more_quads
+        for i in range(n_found):
+            partitions[total] = _partition_index(n, laid[i], slots)
+            value = found[i]
+            for hand in range(4):
+                strengths[total, hand] = np.int16(value >> np.uint64(48 - 12 * hand) & _FIELD)
+            quads_laid[total] = np.int8(value & _FIELD)
+            total += 1
+        offsets[d + 1] = total
+    return offsets, partitions[:total].copy(), strengths[:total].copy(), quads_laid[:total].copy()
+
+
+@kernel()
+def legal_mask(table: Any, valid: Any, mask: Any) -> Any:
+    """Mark in `mask` (int8, zeros) the partitions of `table` (int16 (p, 4), -1 for none) whose triples are all `valid`."""
+    for index in range(len(table)):
+        legal = True
+        for hand in range(4):
+            triple = table[index, hand]
+            if triple < 0:
+                break
+            if not valid[triple]:
+                legal = False
+                break
+        if legal:
+            mask[index] = 1

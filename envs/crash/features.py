@@ -1,0 +1,56 @@
+"""A row of numbers for each candidate arrangement: what learners and exported networks see of one."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..brag import NUM_STRENGTHS, BragClass, class_of_strength, weaker_share
+from .partitions import CandidateBatch, Candidates
+from .rules import MAX_HANDS, CrashRules
+
+__all__ = ["CANDIDATE_FEATURES", "FEATURES_VERSION", "candidate_features"]
+
+FEATURES_VERSION = 1
+"""Raised whenever the rows below change; exported networks carry it."""
+
+CANDIDATE_FEATURES: tuple[str, ...] = tuple(
+    f"hand_{position}_{name}"
+    for position in range(1, MAX_HANDS + 1)
+    for name in (*(kind.name.lower() for kind in BragClass), "strength", "weaker_share")
+) + ("quads",)
+"""Names of the columns: for each position the class (one of six, all 0 where no hand is laid), the strength from 0 to 1, and
+the share of all 22,100 triples that are weaker; then the number of four of a kind laid whole."""
+
+_PER_HAND = len(BragClass) + 2
+
+
+def _hand_rows(rules: CrashRules) -> npt.NDArray[np.float32]:
+    """The columns of one position for strength 0..741: float32 (742, 8)."""
+    rows = np.zeros((NUM_STRENGTHS + 1, _PER_HAND), np.float32)
+    for strength in range(1, NUM_STRENGTHS + 1):
+        rows[strength, class_of_strength(strength)] = 1
+    rows[:, -2] = np.arange(NUM_STRENGTHS + 1) / NUM_STRENGTHS
+    rows[:, -1] = weaker_share(rules.flush_order)
+    return rows
+
+
+_ROWS: dict[str, npt.NDArray[np.float32]] = {}
+
+
+def candidate_features(candidates: Candidates | CandidateBatch, rules: CrashRules) -> npt.NDArray[np.float32]:
+    """Return one row a candidate: float32 (m, len(CANDIDATE_FEATURES)), all within 0 and 3.
+
+    >>> from .partitions import undominated
+    >>> rules = CrashRules.preset("online")
+    >>> found = undominated(range(13), rules)
+    >>> candidate_features(found, rules).shape == (len(found), 33)
+    True
+    """
+    table = _ROWS.get(rules.flush_high)
+    if table is None:
+        table = _ROWS[rules.flush_high] = _hand_rows(rules)
+    out = np.empty((len(candidates.strengths), len(CANDIDATE_FEATURES)), np.float32)
+    out[:, :-1] = table[candidates.strengths].reshape(len(out), -1)
+    out[:, -1] = candidates.quads
+    return out
