@@ -14,12 +14,16 @@ __all__ = ["CANDIDATE_FEATURES", "FEATURES_VERSION", "candidate_features"]
 FEATURES_VERSION = 1
 """Raised whenever the rows below change; exported networks carry it."""
 
-CANDIDATE_FEATURES: tuple[str, ...] = tuple(
-    f"hand_{position}_{name}"
-    for position in range(1, MAX_HANDS + 1)
-    for name in (*(kind.name.lower() for kind in BragClass), "strength", "weaker_share")
-) + ("quads",)
-"""Names of the columns: for each position the class (one of six, all 0 where no hand is laid), the strength from 0 to 1, and
+CANDIDATE_FEATURES: tuple[str, ...] = (
+    "present",
+    *(
+        f"hand_{position}_{name}"
+        for position in range(1, MAX_HANDS + 1)
+        for name in (*(kind.name.lower() for kind in BragClass), "strength", "weaker_share")
+    ),
+    "quads",
+)
+"""Names of the columns: 1 for a candidate (0 for padding); for each position the class (one of six, all 0 where no hand is laid), the strength from 0 to 1, and
 the share of all 22,100 triples that are weaker; then the number of four of a kind laid whole."""
 
 _PER_HAND = len(BragClass) + 2
@@ -44,13 +48,14 @@ def candidate_features(candidates: Candidates | CandidateBatch, rules: CrashRule
     >>> from .partitions import undominated
     >>> rules = CrashRules.preset("online")
     >>> found = undominated(range(13), rules)
-    >>> candidate_features(found, rules).shape == (len(found), 33)
+    >>> candidate_features(found, rules).shape == (len(found), 34)
     True
     """
     table = _ROWS.get(rules.flush_high)
     if table is None:
         table = _ROWS[rules.flush_high] = _hand_rows(rules)
     out = np.empty((len(candidates.strengths), len(CANDIDATE_FEATURES)), np.float32)
-    out[:, :-1] = table[candidates.strengths].reshape(len(out), -1)
+    out[:, 0] = 1
+    out[:, 1:-1] = table[candidates.strengths].reshape(len(out), -1)
     out[:, -1] = candidates.quads
     return out
