@@ -12,7 +12,7 @@ from ..envs.crash.actions import action_layout
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import PlayerView, ViewBatch
 
-__all__ = ["Agent", "Actions", "BaseAgent", "Choices"]
+__all__ = ["Actions", "Agent", "BaseAgent", "Choices"]
 
 Actions = npt.NDArray[np.int32]
 Choices = npt.NDArray[np.bool_]

@@ -1,0 +1,122 @@
+"""Simple agents: `random-legal`, `random` and `greedy`.
+
+Chance: a random choice among `m` options in row `i` is ``floor(u_i * m)``, where ``u = rng.random(n)`` is drawn once for the
+views of a phase, in their order; phases come in the order exchange, arrange, call. `random-legal` arranges by rejection and
+draws more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.brag import BragClass, strength_table, weakest_strength
+from ..envs.crash.observation import ViewBatch
+from ..envs.crash.partitions import legal_partitions, partition_table
+from .protocol import Actions, BaseAgent, Choices
+
+__all__ = ["Greedy", "RandomLegal", "RandomUndominated"]
+
+
+def _coins(views: ViewBatch, rng: np.random.Generator) -> Choices:
+    """Toss a fair coin a view: bool (n,)."""
+    return rng.random(len(views)) < 0.5
+
+
+def _all_triple_strengths(views: ViewBatch) -> npt.NDArray[np.int16]:
+    """Return the strength of every triple of slots: int16 (n, C(cards, 3)), colex order, 0 for no hand."""
+    size = views.rules.cards_dealt
+    slots = np.array([(i, j, k) for k in range(size) for j in range(k) for i in range(j)], np.intp)
+    first, second, third = np.moveaxis(views.cards.astype(np.int64)[:, slots], 2, 0)
+    colex = third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first
+    return strength_table(views.rules.flush_order, views.rules.lowest_class)[colex]
+
+
+class RandomLegal(BaseAgent):
+    """Takes any legal action, each equally likely: any valid partition, nothing laid too; exchanges and calls at a toss."""
+
+    name = "random-legal"
+
+    _DRAWS = 64  # partitions tried at once, a row; about one in a hundred is valid (13 cards, `lowest_hand = pair`)
+    _ROUNDS = 64  # before a row's valid partitions are listed and drawn from instead
+
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return any valid partition, each equally likely: int32 (n,)."""
+        table = partition_table(views.rules.cards_dealt)
+        # One column more, for the -1 of no hand: always valid.
+        valid = np.pad(_all_triple_strengths(views) > 0, ((0, 0), (0, 1)), constant_values=True)
+        chosen = np.full(len(views), -1, np.int32)
+        for _ in range(self._ROUNDS):
+            rows = np.flatnonzero(chosen < 0)
+            if not len(rows):
+                return chosen
+            tried = rng.integers(len(table), size=(len(rows), self._DRAWS), dtype=np.int32)
+            fits = valid[rows[:, None, None], table[tried]].all(axis=2)
+            some = np.flatnonzero(fits.any(axis=1))
+            chosen[rows[some]] = tried[some, fits[some].argmax(axis=1)]
+        for row in np.flatnonzero(chosen < 0):
+            legal = np.flatnonzero(legal_partitions(views.cards[row].tolist(), views.rules))
+            chosen[row] = legal[rng.integers(len(legal))]
+        return chosen
+
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Exchange at the toss of a coin: bool (n,)."""
+        return _coins(views, rng)
+
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Call at the toss of a coin: bool (n,)."""
+        return _coins(views, rng)
+
+
+class RandomUndominated(BaseAgent):
+    """Lays any undominated arrangement, each equally likely; exchanges and calls at the toss of a coin."""
+
+    name = "random"
+
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return any undominated partition, each equally likely: int32 (n,)."""
+        found = views.undominated()
+        picks = (rng.random(len(views)) * found.counts).astype(np.int64)
+        return found.partitions[found.offsets[:-1] + picks]
+
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Exchange at the toss of a coin: bool (n,)."""
+        return _coins(views, rng)
+
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Call at the toss of a coin: bool (n,)."""
+        return _coins(views, rng)
+
+
+class Greedy(BaseAgent):
+    """Lays the strongest Hand 1, then the strongest Hand 2, and so on: what card sites call auto-sort.
+
+    It exchanges where its own arrangement would not lay every hand or has a Hand 1 below a run. It calls a crash where it
+    has laid every hand, Hand 1 is a prial or running flush and no hand is below a flush.
+    """
+
+    name = "greedy"
+
+    EXCHANGE_BELOW = weakest_strength(BragClass.RUN)
+    CALL_FIRST = weakest_strength(BragClass.RUNNING_FLUSH)
+    CALL_LAST = weakest_strength(BragClass.FLUSH)
+
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
+        """Return the first undominated partition, which is sorted so: int32 (n,)."""
+        found = views.undominated()
+        return found.partitions[found.offsets[:-1]]
+
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
+        """Exchange a hand that cannot lay everything or has a weak Hand 1: bool (n,)."""
+        strengths = self._strengths(views)
+        return (strengths[:, 0] < self.EXCHANGE_BELOW) | (strengths[:, views.rules.hands - 1] == 0)
+
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
+        """Call with strong hands throughout: bool (n,)."""
+        strengths = self._strengths(views)
+        return (strengths[:, 0] >= self.CALL_FIRST) & (strengths[:, views.rules.hands - 1] >= self.CALL_LAST)
+
+    @staticmethod
+    def _strengths(views: ViewBatch) -> npt.NDArray[np.int16]:
+        found = views.undominated()
+        return found.strengths[found.offsets[:-1]]

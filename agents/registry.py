@@ -1,0 +1,125 @@
+"""Agents by name: the built-in ones, exported networks by path, and anyone's by ``package.module:factory``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from .protocol import Agent
+
+__all__ = ["AgentError", "agent_names", "make"]
+
+
+class AgentError(ValueError):
+    """An agent that cannot be made; the message says what was asked for and what there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A built-in agent: where its factory lives (imported when asked for), and what it does in a line."""
+
+    factory: str
+    summary: str
+
+
+_BUILT_IN: Mapping[str, _Entry] = {
+    "random-legal": _Entry(
+        factory="heuristics:RandomLegal", summary="any legal action, each equally likely, laying nothing included"
+    ),
+    "random": _Entry(
+        factory="heuristics:RandomUndominated", summary="any undominated arrangement; exchanges and calls at a toss"
+    ),
+    "greedy": _Entry(factory="heuristics:Greedy", summary="the strongest Hand 1, then Hand 2, and so on (auto-sort)"),
+}
+
+
+def agent_names() -> Mapping[str, str]:
+    """Return the names of the built-in agents, each with what it does in a line.
+
+    >>> list(agent_names())
+    ['random-legal', 'random', 'greedy']
+    """
+    return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
+
+
+def make(name: str | Path, **options: Any) -> Agent:
+    """Return an agent.
+
+    Args:
+        name: a built-in name (`agent_names`), the path of an exported network ending in ``.onnx``, or
+            ``package.module:factory`` to import and call.
+        options: arguments of the factory.
+
+    Raises:
+        AgentError: an unknown name (the known ones and the nearest are named), a module or factory that is not there, a
+            factory that does not take the options, or a result that is no agent.
+
+    >>> make("greedy").name
+    'greedy'
+    """
+    text = str(name)
+    if text in _BUILT_IN:
+        module, _, attribute = _BUILT_IN[text].factory.partition(":")
+        factory = getattr(importlib.import_module(f".{module}", __package__), attribute)
+    elif text.lower().endswith(".onnx"):
+        from .onnx_agent import load  # onnxruntime takes a while to import
+
+        factory, options = load, {"path": Path(name), **options}
+    elif ":" in text:
+        factory = _imported(text)
+    else:
+        near = difflib.get_close_matches(text, _BUILT_IN, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        raise AgentError(
+            f"no agent {text!r}{hint} Known: {', '.join(_BUILT_IN)}, the path of a network ending in .onnx, or "
+            "package.module:factory"
+        )
+    return _called(text, factory, options)
+
+
+def _imported(text: str) -> Callable[..., Any]:
+    """Return the factory that ``package.module:factory`` names."""
+    module_name, _, attribute = text.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except (ModuleNotFoundError, TypeError, ValueError) as error:
+        # What the module itself fails to import is its own affair; that error passes through.
+        missing = getattr(error, "name", None)
+        if missing is not None and missing != module_name and not module_name.startswith(f"{missing}."):
+            raise
+        raise AgentError(f"agent {text!r}: there is no module {module_name!r} to import") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise AgentError(f"agent {text!r}: the module {module_name!r} has no {attribute!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise AgentError(f"agent {text!r}: expected a factory to call, got {type(found).__name__}")
+    factory: Callable[..., Any] = found
+    return factory
+
+
+def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> Agent:
+    import inspect
+
+    if options:
+        try:
+            inspect.signature(factory).bind(**options)
+        except TypeError as error:
+            raise AgentError(f"agent {text!r}: {error} (options given: {', '.join(options)})") from None
+    agent = factory(**options)
+    wrong = None
+    if not isinstance(getattr(agent, "name", None), str):
+        wrong = "a text `name`"
+    elif not callable(getattr(agent, "act_many", None)):
+        wrong = "a method `act_many(views, rng)`"
+    elif not callable(getattr(agent, "act", None)):
+        wrong = "a method `act(view, rng)` (the base class BaseAgent supplies it)"
+    if wrong:
+        raise AgentError(f"agent {text!r}: the factory made a {type(agent).__name__}, which lacks {wrong}")
+    made: Agent = agent
+    return made
