@@ -1,0 +1,80 @@
+"""One seat's decision as a choice among at most `k` candidate arrangements and four extras.
+
+Choices ``0 .. k - 1`` are the seat's undominated arrangements in their order (strongest Hand 1 first); ``k .. k + 3`` are keep,
+exchange, pass and call. What `CandidateActions` and `SingleSeat` offer to learners.
+
+A deal with more than `k` undominated arrangements (with `k = 128` fewer than one in ten thousand) offers the `k` of them with
+the highest sum, over positions, of the share of all triples that are weaker, plus the quads laid, in the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..brag import weaker_share
+from .features import CANDIDATE_FEATURES, candidate_features
+from .game import Game, Phase
+from .partitions import Candidates
+from .rules import CrashRules
+
+__all__ = ["NUM_EXTRAS", "CandidateView", "best_candidates", "candidate_view"]
+
+NUM_EXTRAS = 4
+"""Keep, exchange, pass, call: in the order of `ActionLayout`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CandidateView:
+    """What one seat may choose from.
+
+    Attributes:
+        features: one row a candidate, zeros below them: float32 (k, len(CANDIDATE_FEATURES)). They are the seat's own cards'
+            in every phase, so that an exchange or a call can be decided from them.
+        mask: which choices are legal now: int8 (k + 4,); all 0 for a seat that is not to act.
+        partitions: partition index of each candidate: int32 (m,), m <= k.
+    """
+
+    features: npt.NDArray[np.float32]
+    mask: npt.NDArray[np.int8]
+    partitions: npt.NDArray[np.int32]
+
+    def action(self, choice: int, game: Game) -> int | None:
+        """Return the action of `game.layout` that a choice stands for, None for one that stands for nothing."""
+        k = len(self.features)
+        if 0 <= choice < len(self.partitions):
+            return int(self.partitions[choice])
+        if k <= choice < k + NUM_EXTRAS:
+            return game.layout.keep + choice - k
+        return None
+
+
+def best_candidates(found: Candidates, rules: CrashRules, k: int) -> Candidates:
+    """Return at most `k` candidates, by the rule of this module, in their order."""
+    if len(found) <= k:
+        return found
+    values = weaker_share(rules.flush_order)[found.strengths].sum(axis=1) + found.quads
+    kept = np.sort(np.argsort(-values, kind="stable")[:k])
+    return Candidates(found.partitions[kept], found.strengths[kept], found.quads[kept])
+
+
+def candidate_view(game: Game, seat: int, k: int) -> CandidateView:
+    """Return what a seat may choose from now.
+
+    >>> view = candidate_view(Game(CrashRules.preset("online"), seed=7), 0, 128)
+    >>> view.features.shape, int(view.mask.sum()) == len(view.partitions)
+    ((128, 34), True)
+    """
+    found = best_candidates(game.undominated(seat), game.rules, k)
+    features = np.zeros((k, len(CANDIDATE_FEATURES)), np.float32)
+    features[: len(found)] = candidate_features(found, game.rules)
+    mask = np.zeros(k + NUM_EXTRAS, np.int8)
+    if seat in game.pending:
+        if game.phase is Phase.ARRANGE:
+            mask[: len(found)] = 1
+        else:
+            first = k if game.phase is Phase.EXCHANGE else k + 2
+            mask[first : first + 2] = 1
+    return CandidateView(features=features, mask=mask, partitions=found.partitions)
