@@ -42,7 +42,8 @@ _RANK_OF = {**{r: i for i, r in enumerate(RANKS)}, "10": RANKS.index("T")}
 
 # Emoji and text variation selectors follow a suit symbol without changing it; some editors add zero-width marks.
 _INVISIBLE = dict.fromkeys(map(ord, "\ufe0e\ufe0f\u200b\u200d\u2060\ufeff"))
-_CARD = re.compile(r"(10|[2-9TJQKA])([CDHS♣♦♥♠♧♢♡♤])", re.IGNORECASE)
+# ASCII: without it, ignoring case also takes the Kelvin sign for K and the long s for s.
+_CARD = re.compile(r"(10|[2-9TJQKA])([CDHS♣♦♥♠♧♢♡♤])", re.IGNORECASE | re.ASCII)
 _GAP = re.compile(r"[\s,;]*")
 
 
