@@ -80,15 +80,9 @@ def test_the_three_tops_flushes_and_nothing_else() -> None:
         index = triple_index(*triple)
         if brag.class_of_strength(int(ace[index])) is not BragClass.FLUSH:
             assert ace[index] == three[index]
-    best, worst = (
-        triple_strength("3cAcKc", flush_high=FlushHigh.THREE),
-        triple_strength("5c4c2c", flush_high=FlushHigh.THREE),
-    )
-    assert (best - worst, brag.class_of_strength(best), brag.class_of_strength(worst)) == (
-        273,
-        BragClass.FLUSH,
-        BragClass.FLUSH,
-    )
+    best, worst = (triple_strength(cards, flush_high=FlushHigh.THREE) for cards in ("3cAcKc", "5c4c2c"))
+    assert best - worst == 273
+    assert brag.class_of_strength(best) is brag.class_of_strength(worst) is BragClass.FLUSH
 
 
 def test_field_note_a_which_hand_order() -> None:
