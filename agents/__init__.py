@@ -7,7 +7,13 @@
 
 from __future__ import annotations
 
+import gymnasium
+
 from .protocol import Agent, BaseAgent
 from .registry import AgentError, agent_names, make
+from .single_seat import ENV_ID, SingleSeat
 
-__all__ = ["Agent", "AgentError", "BaseAgent", "agent_names", "make"]
+__all__ = ["Agent", "AgentError", "BaseAgent", "SingleSeat", "agent_names", "make"]
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point=f"{__name__}.single_seat:SingleSeat")

@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = ["DealStream", "fresh_seed"]
 
@@ -29,6 +31,13 @@ def fresh_seed() -> int:
     """Return a new seed from the operating system, for callers that gave none (0 .. 2**63 - 1)."""
     words = np.random.SeedSequence().generate_state(1, np.uint64)
     return int(words[0] >> np.uint64(1))
+
+
+@lru_cache(maxsize=256)
+def _key(seed: int) -> npt.NDArray[np.uint64]:
+    key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+    key.setflags(write=False)
+    return key
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +66,9 @@ class DealStream:
 
     def words(self, count: int, *, deal: int, purpose: int) -> list[int]:
         """Return raw 64-bit words of a deal."""
-        key = np.random.SeedSequence(self.seed).generate_state(2, np.uint64)
         counter = np.array([0, deal, self.table, purpose], np.uint64)
-        raw = np.random.Philox(key=key, counter=counter).random_raw(count)
-        return [int(word) for word in raw]
+        raw: list[int] = np.random.Philox(key=_key(self.seed), counter=counter).random_raw(count).tolist()
+        return raw
 
     def shuffle(self, pack: Sequence[int], *, deal: int, count: int | None = None) -> list[int]:
         """Return the first `count` cards (default: all) of the shuffled pack, in dealing order."""

@@ -1,10 +1,10 @@
 """One seat's decision as a choice among at most `k` candidate arrangements and four extras.
 
-Choices ``0 .. k - 1`` are the seat's undominated arrangements in their order (strongest Hand 1 first); ``k .. k + 3`` are keep,
-exchange, pass and call. What `CandidateActions` and `SingleSeat` offer to learners.
+Choices ``0 .. k - 1`` are the seat's undominated arrangements in their order (strongest Hand 1 first); ``k .. k + 3`` are
+keep, exchange, pass and call. What `CandidateActions` and `SingleSeat` offer to learners.
 
-A deal with more than `k` undominated arrangements (with `k = 128` fewer than one in ten thousand) offers the `k` of them with
-the highest sum, over positions, of the share of all triples that are weaker, plus the quads laid, in the same order.
+A deal with more than `k` undominated arrangements (with `k = 128` fewer than one in ten thousand) offers the `k` of them
+with the highest sum, over positions, of the share of all triples that are weaker, plus the quads laid, in the same order.
 """
 
 from __future__ import annotations

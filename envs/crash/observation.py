@@ -16,7 +16,7 @@ from .game import Game, Phase
 from .partitions import CandidateBatch, laid_triples, undominated_many
 from .rules import CrashRules
 
-__all__ = ["Piece", "PlayerView", "ViewBatch", "encode", "observation_layout", "observation_size", "view_of"]
+__all__ = ["Piece", "PlayerView", "ViewBatch", "encode", "encode_view", "observation_layout", "observation_size", "view_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -287,3 +287,30 @@ def _encode_laid(out: npt.NDArray[np.float32], views: ViewBatch, row: int) -> No
         for slot in slots:
             out[52 * position + cards[slot]] = 1
 
+
+
+@cache
+def _starts(rules: CrashRules) -> tuple[int, ...]:
+    """Where each piece of the layout starts, then the size of all."""
+    return tuple(np.cumsum([0, *(piece.size for piece in observation_layout(rules))]).tolist())
+
+
+def encode_view(view: PlayerView) -> npt.NDArray[np.float32]:
+    """Return the observation of one view: float32 (size,), equal to its row of `encode` and cheaper for a single one."""
+    rules, n, seat = view.rules, view.rules.players, view.seat
+    _, given_up, laid, phase, to_act, scores, rounds, dealer, kept, exchanged, passed, called, size = _starts(rules)
+    ones = [*view.cards, phase + view.phase, dealer + (view.dealer - seat) % n]
+    ones += [given_up + card for card in view.given_up]
+    if view.laid is not None:
+        for position, (_, slots) in enumerate(laid_triples(view.laid, view.cards, rules)):
+            ones += [laid + 52 * position + view.cards[slot] for slot in slots]
+    for choices, no, yes in ((view.exchanges, kept, exchanged), (view.calls, passed, called)):
+        for other, choice in enumerate(choices):
+            if choice is not None:
+                ones.append((yes if choice else no) + (other - seat) % n)
+    out = np.zeros(size, np.float32)
+    out[ones] = 1
+    out[to_act] = view.to_act
+    out[scores : scores + n] = view.scores[seat:] + view.scores[:seat]
+    out[rounds] = view.rounds_played
+    return out

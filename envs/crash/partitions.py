@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from math import comb
 
@@ -104,6 +104,7 @@ def _slot_triples(num_cards: int) -> tuple[Triple, ...]:
     return tuple((i, j, k) for k in range(num_cards) for j in range(k) for i in range(j))
 
 
+@lru_cache(maxsize=4096)  # checking, laying and revealing an arrangement each ask for it
 def partition_slots(index: int, num_cards: int) -> tuple[Triple, ...]:
     """Return the triples of slots of a partition, in order of their lowest slot.
 

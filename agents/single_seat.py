@@ -1,0 +1,309 @@
+"""`SingleSeat`: one seat of a table of Crash as a Gymnasium environment, the others played by agents.
+
+Registered as ``prial/Crash-v0``. The seat's observation and reward are returned by every step, whoever acts between.
+
+| Action Space | `Discrete(k + 4)`: candidates 0 .. k - 1, then keep, exchange, pass, call |
+| Observation  | `Dict`: `observation`, `candidates`, `action_mask` |
+
+- `observation`: float32, laid out as `prial.envs.crash.observation.observation_layout` says.
+- `candidates`: float32 (k, features), one row a candidate arrangement as `CANDIDATE_FEATURES` says, zeros below them.
+- `action_mask`: int8 (k + 4,); `action_masks()` gives it as bool, also through wrappers and vector environments.
+
+**Rewards.** ``reward="win"``: at the end of the game, ``players * win share - 1``. ``reward="points"``: after each round,
+its margin (own points minus the mean of the others').
+
+**Randomness.** ``reset(seed=s)`` fixes everything: the deals are those of ``Game(rules, seed=s)``, counted on from game to
+game; the seat is drawn from the environment's own generator; the agents draw from another, spawned from the seed.
+``reset()`` goes on with all three.
+
+The `info` of the last step holds what is public at the end: `win_share`, `reason`, `rounds`, `points_per_round`,
+`margin_per_round`, `crashes` (own), `illegal`, and `scores` by seat; the `info` of every step holds the `seat`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from ..envs.crash.candidates_view import NUM_EXTRAS, CandidateView, candidate_view
+from ..envs.crash.events import RoundEnd
+from ..envs.crash.features import CANDIDATE_FEATURES
+from ..envs.crash.game import Episode, Game, IllegalActionError
+from ..envs.crash.observation import ViewBatch, encode_view, observation_layout, view_of
+from ..envs.crash.presets import load_rules
+from ..envs.crash.rules import CrashRules, RulesError
+from ..envs.crash.scoring import margins
+from ..envs.deals import fresh_seed
+from .protocol import Agent
+from .registry import make
+
+__all__ = ["ENV_ID", "SingleSeat"]
+
+ENV_ID = "prial/Crash-v0"
+
+Observation: TypeAlias = dict[str, npt.NDArray[Any]]
+Opponents: TypeAlias = str | Agent | Sequence[str | Agent]
+Reward = Literal["win", "points"]
+Illegal = Literal["lose", "raise"]
+
+_log = logging.getLogger(__name__)
+
+
+class SingleSeat(gymnasium.Env[Observation, int]):
+    """One seat; the others are played by agents.
+
+    Args:
+        rules: a rule set's name, the path of a YAML file, or rules.
+        opponents: agents or names of agents (see `prial.agents.make`), the first to the left of the seat, and so on
+            clockwise; if there are fewer than seats, the last fills the rest.
+        seat: which seat; drawn anew for each episode if None.
+        k: how many candidates are offered at most.
+        reward: `win` or `points`.
+        episode: `game`, or `round` to stop after one round (paid in points).
+        illegal: what an illegal action does: `lose` (the game ends, the reward is -1, a warning is logged) or `raise`.
+        overrides: options of the rules.
+
+    Raises:
+        ValueError: an option out of range, unknown agents or rules.
+
+    >>> env = SingleSeat(opponents="greedy", target=10)
+    >>> observation, info = env.reset(seed=1)
+    >>> sorted(observation), env.action_masks().shape
+    (['action_mask', 'candidates', 'observation'], (132,))
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "name": "crash_v0"}  # noqa: RUF012 (as in Gymnasium)
+
+    def __init__(
+        self,
+        rules: str | Path | CrashRules = "online",
+        *,
+        opponents: Opponents = ("greedy",),
+        seat: int | None = None,
+        k: int = 128,
+        reward: Reward = "win",
+        episode: Episode = "game",
+        illegal: Illegal = "lose",
+        render_mode: None = None,
+        **overrides: Any,
+    ) -> None:
+        self.rules = rules.replace(**overrides) if isinstance(rules, CrashRules) else load_rules(rules, **overrides)
+        _check_choice("reward", reward, get_args(Reward))
+        _check_choice("episode", episode, get_args(Episode))
+        _check_choice("illegal", illegal, get_args(Illegal))
+        _check_choice("render_mode", render_mode, (None,))
+        if episode == "round" and reward == "win":
+            raise RulesError("reward='win' with episode='round': a single round is paid in points (reward='points')")
+        if seat is not None and (isinstance(seat, bool) or seat not in range(self.rules.players)):
+            raise RulesError(f"seat={seat!r}: expected a seat from 0 to {self.rules.players - 1}, or None")
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise RulesError(f"k={k!r}: expected a whole number from 1")
+        self.k = k
+        self.render_mode = render_mode
+        self._reward: Reward = reward
+        self._episode: Episode = episode
+        self._illegal: Illegal = illegal
+        self._fixed_seat = seat
+        self.set_opponents(opponents)
+        self.action_space = spaces.Discrete(k + NUM_EXTRAS)  # type: ignore[assignment]  # numpy's int64 is an int here
+        self.observation_space = _observation_space(self.rules, k)
+        self._seed: int | None = None
+        self._game: Game | None = None
+        self._choices: CandidateView
+        self._lost = False
+
+    def set_opponents(self, opponents: Opponents) -> None:
+        """Let other agents play the other seats, from their next decision on.
+
+        Args:
+            opponents: as for the class.
+
+        Raises:
+            ValueError: unknown names, none at all, or more agents than seats.
+        """
+        given = [opponents] if isinstance(opponents, str) or not isinstance(opponents, Sequence) else list(opponents)
+        others = self.rules.players - 1
+        if not 1 <= len(given) <= others:
+            raise ValueError(f"opponents: expected 1 to {others} for players={self.rules.players}, got {len(given)}")
+        made = {name: make(name) for name in given if isinstance(name, str)}  # one agent a name, asked in one batch
+        agents = [made[agent] if isinstance(agent, str) else agent for agent in given]
+        self._opponents = (*agents, *[agents[-1]] * (others - len(agents)))
+
+    @property
+    def opponents(self) -> tuple[Agent, ...]:
+        """The agents on the other seats, the first to the left of the learner's."""
+        return self._opponents
+
+    @property
+    def game(self) -> Game:
+        """The game in progress, hidden cards included; not for what plays in it.
+
+        Raises:
+            RuntimeError: before the first `reset`.
+        """
+        if self._game is None:
+            raise RuntimeError("call reset() first")
+        return self._game
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode and return what the seat sees when it is first to act.
+
+        Args:
+            seed: fixes deals, seats and agents from here on; None goes on from before.
+            options: `scores` (by seat) and `dealer` to start from.
+
+        Raises:
+            ValueError: unknown options, or scores or a dealer that do not fit the rules.
+        """
+        unknown = set(options or ()) - {"scores", "dealer"}
+        if unknown:
+            raise ValueError(f"options: expected 'scores' or 'dealer', got {', '.join(map(repr, sorted(unknown)))}")
+        first_deal = 0
+        if seed is None and self._seed is None:
+            seed = fresh_seed()
+        elif seed is None and self._game is not None:
+            first_deal = self._game.deal_number
+        super().reset(seed=seed)
+        if seed is not None:
+            self._seed = int(seed)
+            # A branch of its own, so that what the agents draw has nothing to do with seats and deals.
+            self._agents_rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(1,)))
+        assert self._seed is not None
+        self._game = Game(self.rules, seed=self._seed, first_deal=first_deal, episode=self._episode, **(options or {}))
+        players = self.rules.players
+        self._seat = int(self.np_random.integers(players)) if self._fixed_seat is None else self._fixed_seat
+        self._points: list[float] = []
+        self._margins: list[float] = []
+        self._crashes = 0
+        self._lost = False
+        self._play_others()
+        return self._observe(), {"seat": self._seat}
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Take an action, let the others play until the seat is to act again, and return what it sees.
+
+        Raises:
+            RuntimeError: before `reset`, or after the end of the episode.
+            IllegalActionError: an action that the mask rules out, with ``illegal="raise"``.
+        """
+        game = self.game
+        if game.is_over or self._lost:
+            raise RuntimeError("the episode is over; call reset()")
+        choice = int(action)
+        if not 0 <= choice < self.k + NUM_EXTRAS or not self._choices.mask[choice]:
+            return self._refuse(choice)
+        taken = self._choices.action(choice, game)
+        assert taken is not None
+        scored = len(self._margins)
+        self._note(game.step(taken, self._seat))
+        self._play_others()
+        over = game.is_over
+        if self._reward == "points":
+            reward = self._margins[-1] if len(self._margins) > scored else 0.0
+        else:
+            reward = self.rules.players * self._win_share() - 1.0 if over else 0.0
+        return self._observe(), reward, over and not game.is_truncated, game.is_truncated, self._info()
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return which actions are legal now: bool (k + 4,); the name that sb3-contrib asks for.
+
+        Raises:
+            RuntimeError: before `reset`, or after the end of the episode.
+        """
+        if self.game.is_over or self._lost:
+            raise RuntimeError("the episode is over, no action is legal; call reset()")
+        return self._choices.mask.astype(np.bool_)
+
+    # ---- inside ---------------------------------------------------------------------------------------------------
+
+    def _play_others(self) -> None:
+        game = self.game
+        while not game.is_over and self._seat not in (pending := game.pending):
+            asked: dict[int, list[int]] = {}
+            for seat in pending:
+                asked.setdefault(id(self._agent_of(seat)), []).append(seat)
+            for seats in asked.values():
+                agent = self._agent_of(seats[0])
+                views = ViewBatch.of([view_of(game, seat) for seat in seats])
+                for seat, action in zip(seats, agent.act_many(views, self._agents_rng).tolist(), strict=True):
+                    self._note(game.step(action, seat))
+
+    def _agent_of(self, seat: int) -> Agent:
+        return self._opponents[(seat - self._seat - 1) % self.rules.players]
+
+    def _note(self, events: Sequence[object]) -> None:
+        for event in events:
+            if isinstance(event, RoundEnd):
+                self._points.append(event.points[self._seat])
+                self._margins.append(margins(event.points)[self._seat])
+                self._crashes += event.crasher == self._seat
+
+    def _observe(self) -> Observation:
+        self._choices = candidate_view(self.game, self._seat, self.k)
+        return {
+            "observation": encode_view(view_of(self.game, self._seat)),
+            "candidates": self._choices.features,
+            "action_mask": self._choices.mask,
+        }
+
+    def _win_share(self) -> float:
+        result = self.game.result
+        return 0.0 if result is None else result.win_share(self._seat)
+
+    def _info(self) -> dict[str, Any]:
+        info: dict[str, Any] = {"seat": self._seat}
+        result = self.game.result
+        if result is not None or self._lost:
+            rounds = len(self._points)
+            info["win_share"] = self._win_share()
+            info["reason"] = "illegal" if result is None else result.reason.value
+            info["rounds"] = rounds
+            info["points_per_round"] = sum(self._points) / max(rounds, 1)
+            info["margin_per_round"] = sum(self._margins) / max(rounds, 1)
+            info["crashes"] = self._crashes
+            info["illegal"] = self._lost
+            info["scores"] = self.game.scores
+        return info
+
+    def _refuse(self, choice: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        game = self.game
+        meant = self._choices.action(choice, game)
+        known = "no candidate" if meant is None else game.layout.describe(meant)
+        message = (
+            f"player_{self._seat} ({game.phase.label} phase): action {choice} ({known}) is illegal; see action_mask"
+        )
+        if self._illegal == "raise":
+            raise IllegalActionError(message)
+        _log.warning("%s. The game ends and the seat loses.", message)
+        self._lost = True
+        observation = self._observe()
+        observation["action_mask"] = np.zeros_like(observation["action_mask"])
+        return observation, -1.0, True, False, self._info()
+
+
+def _check_choice(option: str, value: object, choices: Sequence[object]) -> None:
+    if value not in choices:
+        raise RulesError(f"{option}={value!r}: expected {' or '.join(map(repr, choices))}")
+
+
+def _observation_space(rules: CrashRules, k: int) -> spaces.Dict:
+    layout = observation_layout(rules)
+    high = np.concatenate([np.full(piece.size, piece.high, np.float32) for piece in layout])
+    most = np.ones((k, len(CANDIDATE_FEATURES)), np.float32)
+    most[:, CANDIDATE_FEATURES.index("quads")] = 3
+    return spaces.Dict(
+        {
+            "observation": spaces.Box(np.zeros_like(high), high, dtype=np.float32),
+            "candidates": spaces.Box(np.zeros_like(most), most, dtype=np.float32),
+            "action_mask": spaces.Box(0, 1, (k + NUM_EXTRAS,), np.int8),
+        }
+    )
