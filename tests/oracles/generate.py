@@ -20,6 +20,11 @@ THEMES = ("plain", "plain", "tie", "quads", "crash", "crash", "short", "poor")
 SHORT_PACKS = ("9TJQKA", "23456789", "2345A", "23789TQKA")
 
 
+def seeded(seed: int) -> random.Random:
+    """A stream of random numbers of its own; the linter's worry about secrets is moot in tests."""
+    return random.Random(seed)  # noqa: S311
+
+
 def random_rules(rng: random.Random) -> Rules:
     """Options of any kind that can be played together; often a rule set as it stands."""
     while True:
@@ -57,8 +62,9 @@ def random_round(rng: random.Random, rules: Rules, *, theme: str | None = None) 
     if theme == "tie":
         wanted = dict(zip((star, rival), _equal_hands(rng, rules), strict=False))
     elif theme == "quads" and rules["cards_dealt"] >= 4:
-        rank = rng.choice(rules["ranks"])
-        wanted = {star: [rank + suit for suit in SUITS]}
+        ranks = rng.sample(rules["ranks"], rng.choice([1, 2]))
+        fours = [[rank + suit for suit in SUITS] for rank in ranks]
+        wanted = dict(zip((star, rival), fours, strict=False))
     kept, others = _deal(rng, rules, wanted)
     if theme == "poor":
         deals = [_deal(rng, rules, {}) for _ in range(6)]
@@ -161,7 +167,8 @@ def _lay_all(
         for seat, hand in wanted.items():
             laid[seat] = _lay(rng, kept[seat], rules, first=hand)
     elif theme == "quads":
-        laid[star] = _lay_quads(rng, kept[star], rules)
+        for seat in wanted:
+            laid[seat] = _lay_quads(rng, kept[seat], rules)
     elif theme == "crash":
         laid[star] = _fill(rng, kept[star], rules, [], strongest=True)
     elif theme == "short":
