@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..brag import weaker_share
 from .features import CANDIDATE_FEATURES, candidate_features
 from .game import Game, Phase
-from .partitions import Candidates
+from .partitions import Candidates, candidates_of
 from .rules import CrashRules
 
 __all__ = ["NUM_EXTRAS", "CandidateView", "best_candidates", "candidate_view"]
@@ -31,8 +31,9 @@ class CandidateView:
     """What one seat may choose from.
 
     Attributes:
-        features: one row a candidate, zeros below them: float32 (k, len(CANDIDATE_FEATURES)). They are the seat's own cards'
-            in every phase, so that an exchange or a call can be decided from them.
+        features: one row a candidate, zeros below them: float32 (k, len(CANDIDATE_FEATURES)). Before the seat has laid its
+            hands, what its own cards offer, so that an exchange can be decided from them; after, the one arrangement it
+            laid, so that a call can.
         mask: which choices are legal now: int8 (k + 4,); all 0 for a seat that is not to act.
         partitions: partition index of each candidate: int32 (m,), m <= k.
     """
@@ -67,7 +68,11 @@ def candidate_view(game: Game, seat: int, k: int) -> CandidateView:
     >>> view.features.shape, int(view.mask.sum()) == len(view.partitions)
     ((128, 34), True)
     """
-    found = best_candidates(game.undominated(seat), game.rules, k)
+    laid = game.laid[seat]
+    if laid is None:
+        found = best_candidates(game.undominated(seat), game.rules, k)
+    else:
+        found = candidates_of(laid, game.hands[seat], game.rules)
     features = np.zeros((k, len(CANDIDATE_FEATURES)), np.float32)
     features[: len(found)] = candidate_features(found, game.rules)
     mask = np.zeros(k + NUM_EXTRAS, np.int8)

@@ -31,6 +31,7 @@ from .rules import MAX_HANDS, CrashRules
 __all__ = [
     "CandidateBatch",
     "Candidates",
+    "candidates_of",
     "laid_triples",
     "legal_partitions",
     "num_partitions",
@@ -273,10 +274,24 @@ def undominated_many(deals: npt.ArrayLike, rules: CrashRules) -> CandidateBatch:
     if cards.ndim != 2:
         raise ValueError(f"deals: expected a matrix with one deal a row, got shape {cards.shape}")
     _check_cards(cards.shape[1])
-    if len(cards) and (cards[:, 0].min() < 0 or cards[:, -1].max() > 51 or (np.diff(cards, axis=1) <= 0).any()):
+    if len(cards) and (cards.min() < 0 or cards.max() > 51 or (cards[:, 1:] <= cards[:, :-1]).any()):
         raise ValueError("deals: expected card ids 0 to 51, ascending in each row")
     table = strength_table(rules.flush_order, rules.lowest_class)
     return CandidateBatch(*_kernels.undominated_batch(cards, table, rules.quads_bonus > 0))
+
+
+def candidates_of(index: int, cards: Sequence[int], rules: CrashRules) -> Candidates:
+    """Return one arrangement, undominated or not, in the form of a set of candidates.
+
+    Args:
+        index: its partition index; every triple a hand under `rules`.
+        cards: ascending card ids.
+    """
+    laid = laid_triples(index, cards, rules)
+    strengths = [strength for strength, _ in laid] + [0] * (MAX_HANDS - len(laid))
+    ranks = [int(cards[slot]) // 4 for _, slots in laid for slot in slots]
+    quads = sum(ranks.count(rank) == 4 for rank in set(ranks)) if rules.quads_bonus else 0
+    return Candidates(np.array([index], np.int32), np.array([strengths], np.int16), np.array([quads], np.int8))
 
 
 def undominated(cards: Sequence[int], rules: CrashRules) -> Candidates:
