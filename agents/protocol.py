@@ -47,22 +47,24 @@ class BaseAgent(ABC):
         Raises:
             ValueError: a view whose game is over.
         """
-        layout = action_layout(views.rules)
-        actions = np.full(len(views), -1, np.int32)
-        for phase in (Phase.EXCHANGE, Phase.ARRANGE, Phase.CALL):
-            rows = np.flatnonzero(views.phase == phase)
-            if not len(rows):
-                continue
-            some = views if len(rows) == len(views) else views.select(rows)
-            if phase is Phase.ARRANGE:
-                actions[rows] = self.arrange_many(some, rng)
-            elif phase is Phase.EXCHANGE:
-                actions[rows] = np.where(self.exchange_many(some, rng), layout.exchange, layout.keep)
-            else:
-                actions[rows] = np.where(self.call_many(some, rng), layout.call, layout.pass_)
-        if (actions < 0).any():
+        phases = sorted(set(views.phase.tolist()))
+        if Phase.OVER in phases:
             raise ValueError(f"{self.name}: a view of a game that is over asks for no decision")
+        if len(phases) == 1:
+            return self._act_in(Phase(phases[0]), views, rng)
+        actions = np.empty(len(views), np.int32)
+        for phase in phases:
+            rows = np.flatnonzero(views.phase == phase)
+            actions[rows] = self._act_in(Phase(phase), views.select(rows), rng)
         return actions
+
+    def _act_in(self, phase: Phase, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        layout = action_layout(views.rules)
+        if phase is Phase.ARRANGE:
+            return self.arrange_many(views, rng)
+        if phase is Phase.EXCHANGE:
+            return np.where(self.exchange_many(views, rng), layout.exchange, layout.keep).astype(np.int32)
+        return np.where(self.call_many(views, rng), layout.call, layout.pass_).astype(np.int32)
 
     def act(self, view: PlayerView, rng: np.random.Generator) -> int:
         """Return the action for one view."""

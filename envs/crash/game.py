@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -191,8 +192,7 @@ class Game:
     @property
     def turn_order(self) -> tuple[int, ...]:
         """Seats clockwise from the dealer's left, the dealer last."""
-        n = self.rules.players
-        return tuple((self.dealer + 1 + i) % n for i in range(n))
+        return _turn_order(self.dealer, self.rules.players)
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -460,6 +460,11 @@ class Game:
                 crasher=settled.crasher,
             )
         )
+
+
+@cache
+def _turn_order(dealer: int, players: int) -> tuple[int, ...]:
+    return tuple((dealer + 1 + i) % players for i in range(players))
 
 
 def _check_scores(rules: CrashRules, scores: Sequence[int] | None) -> tuple[int, ...]:

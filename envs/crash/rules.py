@@ -198,12 +198,12 @@ class CrashRules:
         """The card ids of the pack, ascending."""
         return pack_ids([rank_index(rank) for rank in self.ranks])
 
-    @property
+    @cached_property
     def lowest_class(self) -> BragClass:
         """`lowest_hand` as a class of hands."""
         return BragClass[self.lowest_hand.upper()]
 
-    @property
+    @cached_property
     def flush_order(self) -> FlushHigh:
         """`flush_high` as the enum of `prial.envs.brag`."""
         return FlushHigh(self.flush_high)
