@@ -1,0 +1,212 @@
+"""The arena: duplicate play between agents, and what it says about their strength.
+
+**Boards.** A board is one stream of deals and first dealers. Every line-up plays it in every seating (see `line_ups`), so
+that luck with cards and seats cancels; `games` counts every seating and is rounded up to whole boards. Boards are the
+clusters of all intervals (`prial.training.statistics`).
+
+**Same figures with any number of workers.** Boards are played in chunks of a fixed size; every agent gets a generator of
+its own for each chunk, derived from (seed, chunk, agent).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..agents.protocol import Agent
+from ..agents.registry import make
+from ..envs.crash.rules import CrashRules
+from .arena_result import ArenaResult, BoardSums
+from .line_ups import labels, line_ups, seatings
+from .match import ArenaError, GameTally, Tick, play_games
+from .workers import spread
+
+__all__ = ["ArenaError", "ArenaResult", "Progress", "default_jobs", "run_arena"]
+
+Progress = Callable[[int, int], None]
+"""Called with the games played so far and the games in all."""
+
+_CHUNK_GAMES = 240  # games played in step; enough for batches, few enough for progress and even loads
+_ALONE_SECONDS = 8.0  # by a game played alone, which takes some three times as long as one among many
+_AGENT_BRANCH = 0x41524E41  # keeps the agents' chance apart from any other branch of the same seed
+
+
+def default_jobs() -> int:
+    """Return how many processes play unless told otherwise: one a core that this process may use."""
+    try:
+        return max(1, len(os.sched_getaffinity(0)))
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What is to be played, small enough to send to workers.
+
+    Attributes:
+        names: what to make the agents from.
+        labels: what to call them.
+        tables: every seating of every line-up, in the order played.
+    """
+
+    rules: CrashRules
+    seed: int
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    line_ups: tuple[tuple[int, ...], ...]
+    tables: tuple[tuple[int, ...], ...]
+    boards: int
+
+    @property
+    def games(self) -> int:
+        return self.boards * len(self.tables)
+
+    @property
+    def chunk_boards(self) -> int:
+        return max(1, _CHUNK_GAMES // len(self.tables))
+
+    @property
+    def chunks(self) -> int:
+        return math.ceil(self.boards / self.chunk_boards)
+
+    def boards_of(self, chunk: int) -> range:
+        first = chunk * self.chunk_boards
+        return range(first, min(first + self.chunk_boards, self.boards))
+
+
+def run_arena(
+    agents: Sequence[str | Path | Agent],
+    *,
+    rules: CrashRules,
+    games: int = 2000,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ArenaResult:
+    """Let agents play each other on the same deals and return how they did.
+
+    Args:
+        agents: two or more, by name (as `prial.agents.make` takes them) or as objects. With fewer agents than seats the
+            missing seats go to the last one; with more, every combination plays. The same name may come twice.
+        rules: of all games.
+        games: at least so many games, every seating counted; rounded up to whole boards.
+        seed: of deals and agents.
+        jobs: processes; if None, one a core where that is worth its while. The figures do not depend on it. Agents given
+            as objects play in this process. A script that calls this needs the usual ``if __name__ == "__main__":``,
+            since workers import it.
+        progress: called as games end.
+
+    Raises:
+        AgentError: an agent that cannot be made.
+        ArenaError: an agent that failed, named with phase and game; or a worker process that died.
+        ValueError: fewer than two agents, or fewer than one game or job.
+    """
+    if len(agents) < 2:
+        raise ValueError(f"an arena needs two or more agents, got {len(agents)}")
+    for name, count in (("games", games), ("jobs", 1 if jobs is None else jobs)):
+        if count < 1:
+            raise ValueError(f"{name}={count}: expected 1 or more")
+    made = [make(agent) if isinstance(agent, str | Path) else agent for agent in agents]
+    names = tuple(str(agent) if isinstance(agent, str | Path) else agent.name for agent in agents)
+    up = line_ups(len(names), rules.players)
+    tables = tuple(seating for line_up in up for seating in seatings(line_up))
+    plan = _Plan(
+        rules=rules,
+        seed=seed,
+        names=names,
+        labels=labels(names),
+        line_ups=up,
+        tables=tables,
+        boards=math.ceil(games / len(tables)),
+    )
+    report = _reporter(progress, plan.games)
+    by_name = all(isinstance(agent, str | Path) for agent in agents)
+    jobs = _worthwhile_jobs(plan, made) if by_name and jobs is None else jobs or 1
+    jobs = min(jobs, plan.chunks)
+    if by_name and jobs > 1:
+        pieces = spread(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
+    else:
+        pieces = _in_this_process(plan, made, report)
+    found = dict(pieces)
+    sums = BoardSums.joined([found[chunk] for chunk in range(plan.chunks)])
+    return _result(plan, sums, games_asked=games)
+
+
+def _reporter(progress: Progress | None, total: int) -> Callable[[int], None]:
+    def report(played: int) -> None:
+        if progress is not None:
+            progress(played, total)
+
+    return report
+
+
+def _worthwhile_jobs(plan: _Plan, agents: Sequence[Agent]) -> int:
+    """Return 1 if all is played before workers would have started, else one a core.
+
+    A game is played for its time; the one before it compiles and loads what the agents need, once for all workers.
+    """
+    if plan.chunks == 1 or default_jobs() == 1:
+        return 1
+    taken = 0.0
+    for _ in range(2):
+        start = time.perf_counter()
+        _play(plan, agents, [(0, plan.tables[0])], chunk=0, tick=lambda _: None)
+        taken = time.perf_counter() - start
+    return default_jobs() if taken * plan.games > _ALONE_SECONDS else 1
+
+
+def _make_agents(plan: _Plan) -> list[Agent]:
+    return [make(name) for name in plan.names]
+
+
+def _in_this_process(
+    plan: _Plan, agents: Sequence[Agent], report: Callable[[int], None]
+) -> Iterator[tuple[int, BoardSums]]:
+    played = 0
+
+    def tick(games: int) -> None:
+        nonlocal played
+        played += games
+        report(played)
+
+    for chunk in range(plan.chunks):
+        yield chunk, _play_chunk(plan, agents, chunk, tick)
+
+
+def _play(
+    plan: _Plan, agents: Sequence[Agent], games: Sequence[tuple[int, Sequence[int]]], *, chunk: int, tick: Tick
+) -> list[GameTally]:
+    branches = [(_AGENT_BRANCH, chunk, number) for number in range(len(agents))]
+    rngs = [np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=branch)) for branch in branches]
+    return play_games(plan.rules, games, agents, names=plan.labels, seed=plan.seed, rngs=rngs, tick=tick)
+
+
+def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) -> BoardSums:
+    boards = plan.boards_of(chunk)
+    games = [(board, seating) for board in boards for seating in plan.tables]
+    tallies = _play(plan, agents, games, chunk=chunk, tick=tick)
+    sums = BoardSums.empty(boards=len(boards), agents=len(agents))
+    for (board, seating), tally in zip(games, tallies, strict=True):
+        sums.add(board - boards.start, seating, tally)
+    return sums
+
+
+def _result(plan: _Plan, sums: BoardSums, *, games_asked: int) -> ArenaResult:
+    agents, pairs = sums.scores(plan.labels, plan.rules, games_per_board=len(plan.tables))
+    return ArenaResult(
+        rules=plan.rules,
+        seed=plan.seed,
+        games_asked=games_asked,
+        games=plan.games,
+        boards=plan.boards,
+        games_per_board=len(plan.tables),
+        line_ups=tuple(tuple(plan.labels[number] for number in line_up) for line_up in plan.line_ups),
+        agents=agents,
+        pairs=pairs,
+    )

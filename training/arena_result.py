@@ -1,0 +1,229 @@
+"""What an arena came to: sums of every board, and the scores with intervals that they make.
+
+**Measures**, each a mean over the seats that an agent took:
+
+- win share: 1 for a win, 1/k for a win shared by k, a game;
+- points per round: each round played out to its end, RULES section 4;
+- margin per round: own points minus the mean of the others';
+- crash rate: crashes a round (a round cut short by the target has none);
+- rounds per game.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.rules import CrashRules
+from .match import GameTally
+from .statistics import Estimate, ratio_estimate
+
+__all__ = ["AgentScore", "ArenaResult", "BoardSums", "PairScore"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentScore:
+    """What one agent came to.
+
+    Attributes:
+        agent: its label.
+        games: games in which it sat.
+        seats: seats that it took in them, several in one game where it fills missing seats.
+        win_share, points_per_round, margin_per_round, crash_rate, rounds_per_game: see the module.
+    """
+
+    agent: str
+    games: int
+    seats: int
+    win_share: Estimate
+    points_per_round: Estimate
+    margin_per_round: Estimate
+    crash_rate: Estimate
+    rounds_per_game: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairScore:
+    """Two agents compared in the games in which both sat.
+
+    Attributes:
+        first, second: their labels.
+        games, boards: how many they met in.
+        win_share: of the first minus that of the second.
+        points_per_round: likewise.
+        more_games: about how many more games of the whole arena would tell their win shares apart, if the difference
+            is what it seems; 0 if they are told apart already, None if there is no difference at all.
+    """
+
+    first: str
+    second: str
+    games: int
+    boards: int
+    win_share: Estimate
+    points_per_round: Estimate
+    more_games: int | None
+
+    @property
+    def ahead(self) -> str | None:
+        """The label of the stronger one, None while the interval of the win share holds 0."""
+        if self.win_share.covers(0):
+            return None
+        return self.first if self.win_share.value > 0 else self.second
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArenaResult:
+    """The result of an arena.
+
+    Attributes:
+        rules, seed: as played.
+        games_asked, games: asked for, and played (whole boards).
+        boards, games_per_board: boards, and the games on each.
+        line_ups: labels of the agents at each line-up's table.
+        agents: in the order given.
+        pairs: every two agents that met.
+    """
+
+    rules: CrashRules
+    seed: int
+    games_asked: int
+    games: int
+    boards: int
+    games_per_board: int
+    line_ups: tuple[tuple[str, ...], ...]
+    agents: tuple[AgentScore, ...]
+    pairs: tuple[PairScore, ...]
+
+
+# Columns of what is kept of a board, for each agent and for each pair of agents.
+_SEATS, _GAMES, _WINS, _ROUNDS, _POINTS, _MARGINS, _CRASHES = range(7)
+_MET, _WIN_DIFFERENCE, _MET_ROUNDS, _POINTS_DIFFERENCE = range(4)
+
+
+def pairs_of(agents: int) -> list[tuple[int, int]]:
+    """Return every two of so many agents, in the order of the pairs of `BoardSums`."""
+    return list(combinations(range(agents), 2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardSums:
+    """Sums over the games of each of some boards.
+
+    Attributes:
+        agents: float64 (boards, agents, 7).
+        pairs: float64 (boards, pairs, 4).
+    """
+
+    agents: npt.NDArray[np.float64]
+    pairs: npt.NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, *, boards: int, agents: int) -> BoardSums:
+        """Return the sums before any game."""
+        return cls(agents=np.zeros((boards, agents, 7)), pairs=np.zeros((boards, len(pairs_of(agents)), 4)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[BoardSums]) -> BoardSums:
+        """Return the sums of the boards of all parts, in order."""
+        return cls(
+            agents=np.concatenate([part.agents for part in parts]), pairs=np.concatenate([part.pairs for part in parts])
+        )
+
+    def add(self, row: int, seating: Sequence[int], tally: GameTally) -> None:
+        """Count a game of board `row`, in place."""
+        seats_of = {number: [s for s, who in enumerate(seating) if who == number] for number in sorted(set(seating))}
+        for number, seats in seats_of.items():
+            self.agents[row, number] += (
+                len(seats),
+                1,
+                tally.win_shares[seats].sum(),
+                tally.rounds * len(seats),
+                tally.points[seats].sum(),
+                tally.margins[seats].sum(),
+                tally.crashes[seats].sum(),
+            )
+        columns = {pair: column for column, pair in enumerate(pairs_of(self.agents.shape[1]))}
+        for first, second in combinations(seats_of, 2):
+            a, b = seats_of[first], seats_of[second]
+            self.pairs[row, columns[first, second]] += (
+                1,
+                tally.win_shares[a].mean() - tally.win_shares[b].mean(),
+                tally.rounds,
+                tally.points[a].mean() - tally.points[b].mean(),
+            )
+
+    def scores(
+        self, labels: Sequence[str], rules: CrashRules, *, games_per_board: int
+    ) -> tuple[tuple[AgentScore, ...], tuple[PairScore, ...]]:
+        """Return the scores of every agent, and of every two that met."""
+        agents = tuple(_agent_score(label, rules, self.agents[:, i]) for i, label in enumerate(labels))
+        pairs = tuple(
+            _pair_score(labels[i], labels[j], rules, self.pairs[:, column], games_per_board=games_per_board)
+            for column, (i, j) in enumerate(pairs_of(len(labels)))
+            if self.pairs[:, column, _MET].all()
+        )
+        return agents, pairs
+
+
+def _points_range(rules: CrashRules) -> tuple[float, float]:
+    """Return the ends of a round's points, four of a kind left out."""
+    calls = rules.has_calls
+    lowest = -rules.crash_call_penalty if calls else 0
+    crash = rules.crash_points + (rules.crash_call_bonus if calls else 0)
+    return lowest, rules.hands + crash
+
+
+def _agent_score(label: str, rules: CrashRules, sums: npt.NDArray[np.float64]) -> AgentScore:
+    """Return the score of an agent from its sums on each board: float64 (boards, 7)."""
+    low, high = _points_range(rules)
+    seats, rounds = sums[:, _SEATS], sums[:, _ROUNDS]
+    board = float(seats[0])  # seats on one board; one deal is played from each of them
+    length = float(rounds.sum() / seats.sum())
+    return AgentScore(
+        agent=label,
+        games=int(sums[:, _GAMES].sum()),
+        seats=int(seats.sum()),
+        win_share=ratio_estimate(sums[:, _WINS], seats, ends=(0, 1), weight=board, limits=(0, 1)),
+        points_per_round=ratio_estimate(sums[:, _POINTS], rounds, ends=(low, high), weight=board),
+        margin_per_round=ratio_estimate(sums[:, _MARGINS], rounds, ends=(low - high, high - low), weight=board),
+        crash_rate=ratio_estimate(sums[:, _CRASHES], rounds, ends=(0, 1), weight=board, limits=(0, 1)),
+        rounds_per_game=ratio_estimate(
+            rounds, seats, ends=(0.5 * length, 1.5 * length), weight=board, limits=(1, rules.max_rounds)
+        ),
+    )
+
+
+def _pair_score(
+    first: str, second: str, rules: CrashRules, sums: npt.NDArray[np.float64], *, games_per_board: int
+) -> PairScore:
+    """Return the comparison of two agents from their sums on each board: float64 (boards, 4)."""
+    low, high = _points_range(rules)
+    games, board = sums[:, _MET], float(sums[0, _MET])
+    wins = ratio_estimate(sums[:, _WIN_DIFFERENCE], games, ends=(-1, 1), weight=board, limits=(-1, 1))
+    points = ratio_estimate(
+        sums[:, _POINTS_DIFFERENCE], sums[:, _MET_ROUNDS], ends=(low - high, high - low), weight=board
+    )
+    return PairScore(
+        first=first,
+        second=second,
+        games=int(games.sum()),
+        boards=len(sums),
+        win_share=wins,
+        points_per_round=points,
+        more_games=_more_games(wins, boards=len(sums), games_per_board=games_per_board),
+    )
+
+
+def _more_games(difference: Estimate, *, boards: int, games_per_board: int) -> int | None:
+    """Return about how many more games would part a difference from 0: the interval shrinks with the root of the boards."""
+    if not difference.covers(0):
+        return 0
+    if math.isclose(difference.value, 0, abs_tol=1e-12):
+        return None
+    needed = boards * (difference.half_width / abs(difference.value)) ** 2
+    return max(1, math.ceil(needed - boards)) * games_per_board
