@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -210,7 +211,7 @@ class Piece:
     @property
     def size(self) -> int:
         """How many numbers it has."""
-        return int(np.prod(self.shape))
+        return prod(self.shape)
 
 
 @cache
@@ -241,6 +242,18 @@ def observation_layout(rules: CrashRules) -> tuple[Piece, ...]:
     )
 
 
+@cache
+def _columns(rules: CrashRules) -> dict[str, slice]:
+    """Where each piece lies."""
+    columns: dict[str, slice] = {}
+    start = 0
+    for piece in observation_layout(rules):
+        columns[piece.name] = slice(start, start + piece.size)
+        start += piece.size
+    return columns
+
+
+@cache
 def observation_size(rules: CrashRules) -> int:
     """Return how many numbers an observation has.
 
@@ -253,13 +266,8 @@ def observation_size(rules: CrashRules) -> int:
 def encode(views: ViewBatch) -> npt.NDArray[np.float32]:
     """Return the observations of views, laid out as `observation_layout` says: float32 (n, size)."""
     rules, n = views.rules, len(views)
-    layout = observation_layout(rules)
     out = np.zeros((n, observation_size(rules)), np.float32)
-    pieces: dict[str, npt.NDArray[np.float32]] = {}
-    start = 0
-    for piece in layout:
-        pieces[piece.name] = out[:, start : start + piece.size]
-        start += piece.size
+    pieces = {name: out[:, columns] for name, columns in _columns(rules).items()}
     rows = np.arange(n)
     seats = (views.seat[:, None] + np.arange(rules.players)) % rules.players  # own seat first
     pieces["cards"][rows[:, None], views.cards] = 1
@@ -269,13 +277,13 @@ def encode(views: ViewBatch) -> npt.NDArray[np.float32]:
         _encode_laid(pieces["laid"][row], views, int(row))
     pieces["phase"][rows, views.phase] = 1
     pieces["to_act"][:, 0] = views.to_act
-    pieces["scores"][:] = np.take_along_axis(views.scores, seats, axis=1)
+    pieces["scores"][:] = views.scores[rows[:, None], seats]
     pieces["rounds_played"][:, 0] = views.rounds_played
     pieces["dealer"][rows, (views.dealer - views.seat) % rules.players] = 1
-    exchanges = np.take_along_axis(views.exchanges, seats, axis=1)
+    exchanges = views.exchanges[rows[:, None], seats]
     pieces["kept"][:] = exchanges == 0
     pieces["exchanged"][:] = exchanges == 1
-    calls = np.take_along_axis(views.calls, seats, axis=1)
+    calls = views.calls[rows[:, None], seats]
     pieces["passed"][:] = calls == 0
     pieces["called"][:] = calls == 1
     return out
