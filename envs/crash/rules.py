@@ -189,7 +189,7 @@ class CrashRules:
     @property
     def max_round_points(self) -> int:
         """The most points that one player can score in a round (not all rules attain it)."""
-        bonus = self.crash_call_bonus if self.has_calls else 0
+        bonus = self.crash_call_bonus if self.has_calls and self.crash_reward != "game" else 0
         crash = self.crash_points + bonus if self.hands >= 2 else 0
         return self.hands + crash + self.quads_bonus * (3 * self.hands // 4)
 

@@ -87,7 +87,8 @@ def _changes(
         yield crasher, AwardReason.CRASH, rules.crash_points
     for seat in order:
         if called[seat] and seat == crasher:
-            yield seat, AwardReason.CALL_BONUS, rules.crash_call_bonus
+            if rules.crash_reward != "game":  # with it the bonus is moot
+                yield seat, AwardReason.CALL_BONUS, rules.crash_call_bonus
         elif called[seat]:
             yield seat, AwardReason.CALL_PENALTY, -rules.crash_call_penalty
     for seat in order:
