@@ -6,13 +6,13 @@ Plain text without colours, made to be pasted into a bug report: cards are `As T
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from ..brag import describe_strength
 from ..cards import format_cards
 from .arrangement import Arrangement
-from .events import Arrange, Award, AwardReason, Call, Deal, Event, Exchange, GameEnd, GameResult, Reveal, RoundEnd
+from .events import Arrange, Award, AwardReason, Call, Deal, Event, Exchange, GameResult, Reveal, RoundEnd
 from .game import Game, Phase
 from .rules import CrashRules
 
@@ -120,20 +120,20 @@ def split_rounds(events: Iterable[Event]) -> tuple[tuple[Event, ...], ...]:
     return tuple(tuple(some) for some in rounds)
 
 
-def print_text(text: Callable[[bool], str], *, stream: TextIO | None = None) -> None:
-    """Write a text with suit symbols, or without where the stream cannot show them.
+def print_text(text: str, *, plain: str, stream: TextIO | None = None) -> None:
+    """Write a text with suit symbols, or its plain twin where the stream cannot show them.
 
     Args:
-        text: gives the text; its argument says whether with symbols.
+        text: with symbols.
+        plain: without.
         stream: standard output if None.
     """
     out = sys.stdout if stream is None else stream
-    shown = text(True)
     try:
-        shown.encode(out.encoding or "ascii")
+        text.encode(out.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
-        shown = text(False)
-    out.write(shown + "\n")
+        text = plain
+    out.write(text + "\n")
     out.flush()
 
 

@@ -151,7 +151,7 @@ class CrashTable:
 
         if self.render_mode == "ansi":
             return render_table(self.game)
-        print_text(lambda symbols: render_table(self.game, symbols=symbols))
+        print_text(render_table(self.game, symbols=True), plain=render_table(self.game))
         return None
 
     def close(self) -> None:

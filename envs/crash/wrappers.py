@@ -3,8 +3,10 @@
 **Actions.** ``0 .. k-1`` lay a candidate, then `keep` (k), `exchange` (k+1), `pass` (k+2), `call` (k+3), and in the parallel
 API `noop` (k+4). Candidates are the seat's undominated arrangements, strongest Hand 1 first: 0 is what `greedy` lays.
 
-**More than k.** One deal in ten thousand has more than some hundred. Then k are kept, in their order: the first one, and the
-k-1 others with the highest sum of hand strengths (see `cut`).
+**More than k.** One deal in ten thousand has more than some hundred. Then `cut` keeps k, in their order. Measured on 1.5
+million deals of `online`, with five ways to weigh the chances of winning each comparison and all four: of the 54 deals with
+more than 128 candidates the best one was kept every time; at ``k=64`` it was lost in 0.6 % of the 886 larger deals (at most
+0.055 points), at ``k=32`` in 4.5 % (at most 0.14).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from gymnasium import spaces
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
+from ..brag import weaker_share
 from .env import CHECKING_WRAPPERS, CrashEnv, CrashParallelEnv, Steps
 from .features import CANDIDATE_FEATURES, candidate_features
 from .game import Game, IllegalActionError, Phase
@@ -30,21 +33,26 @@ from .table import Observation
 __all__ = ["AECCandidateActions", "CandidateActions", "CandidateCoder", "ParallelCandidateActions", "cut"]
 
 _EXTRAS = ("keep", "exchange", "pass", "call", "noop")
+# Fitted so that the middle hand of each position beats another player's half the time (13 cards, lowest_hand = pair).
+_EXPONENTS = np.array([240, 45, 17, 8])
 
 
-def cut(candidates: Candidates, k: int) -> Candidates:
+def cut(candidates: Candidates, k: int, rules: CrashRules) -> Candidates:
     """Return at most k candidates, in their order: the first, and the k-1 others with the highest cheap score.
 
-    The score is the sum of the strengths of all positions (0 for no hand), a four of a kind laid whole worth as much as the
-    whole scale of one position; of equal scores the earlier candidate stays.
+    The score is the sum over positions of ``w ** e``: w the share of all 22,100 triples that are weaker, e 240, 45, 17 and 8
+    for Hand 1 to 4 (which makes it about the chance that another player's hand there is weaker), and `quads_bonus` for each
+    four of a kind laid whole. Of equal scores the earlier candidate stays.
 
     Args:
         candidates: of one deal.
         k: how many to keep, from 1.
+        rules: the rules.
     """
     if len(candidates) <= k:
         return candidates
-    score = candidates.strengths.sum(axis=1, dtype=np.int64) + 741 * candidates.quads.astype(np.int64)
+    chances = weaker_share(rules.flush_order)[candidates.strengths].astype(np.float64) ** _EXPONENTS
+    score = chances.sum(axis=1) + rules.quads_bonus * candidates.quads
     others = 1 + np.argsort(-score[1:], kind="stable")[: k - 1]
     rows = np.sort(np.append(others, 0))
     return Candidates(candidates.partitions[rows], candidates.strengths[rows], candidates.quads[rows])
@@ -101,7 +109,7 @@ class CandidateCoder:
 
     def candidates(self, game: Game, seat: int) -> Candidates:
         """Return the candidates offered for a seat's present cards, at most k."""
-        return cut(game.undominated(seat), self.k)
+        return cut(game.undominated(seat), self.k, self.rules)
 
     def mask(self, game: Game, seat: int, *, acting: bool) -> npt.NDArray[np.int8]:
         """Return which actions a seat may take: int8 (actions,); all 0 (but `noop`) unless it is to act."""
@@ -314,8 +322,8 @@ def CandidateActions(  # noqa: N802  # it makes a wrapper, and is named like one
     >>> from .env import CrashEnv
     >>> env = CandidateActions(CrashEnv("online"), k=64)
     >>> env.reset(seed=0)
-    >>> env.action_space("player_0").n, env.observe("player_0")["candidates"].shape
-    (np.int64(68), (64, 33))
+    >>> env.action_space("player_0").n, env.observe("player_0")["candidates"].shape[0]
+    (np.int64(68), 64)
     """
     if isinstance(env, ParallelEnv):
         return ParallelCandidateActions(env, k=k)
