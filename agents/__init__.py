@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import gymnasium
 
+from .check import AgentCheckError, check_agent
 from .protocol import Agent, BaseAgent
 from .registry import AgentError, agent_names, make
 from .single_seat import ENV_ID, SingleSeat
 
-__all__ = ["Agent", "AgentError", "BaseAgent", "SingleSeat", "agent_names", "make"]
+__all__ = ["Agent", "AgentCheckError", "AgentError", "BaseAgent", "SingleSeat", "agent_names", "check_agent", "make"]
 
 if ENV_ID not in gymnasium.registry:
     gymnasium.register(ENV_ID, entry_point=f"{__name__}.single_seat:SingleSeat")

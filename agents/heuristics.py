@@ -8,12 +8,12 @@ draws more.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ..envs.brag import BragClass, strength_table, weakest_strength
+from ..envs.brag import BragClass, weakest_strength
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import legal_partitions, partition_table
 from .protocol import Actions, BaseAgent, Choices
+from .strengths import all_triple_strengths, laid_strengths
 
 __all__ = ["Greedy", "RandomLegal", "RandomUndominated"]
 
@@ -21,15 +21,6 @@ __all__ = ["Greedy", "RandomLegal", "RandomUndominated"]
 def _coins(views: ViewBatch, rng: np.random.Generator) -> Choices:
     """Toss a fair coin a view: bool (n,)."""
     return rng.random(len(views)) < 0.5
-
-
-def _all_triple_strengths(views: ViewBatch) -> npt.NDArray[np.int16]:
-    """Return the strength of every triple of slots: int16 (n, C(cards, 3)), colex order, 0 for no hand."""
-    size = views.rules.cards_dealt
-    slots = np.array([(i, j, k) for k in range(size) for j in range(k) for i in range(j)], np.intp)
-    first, second, third = np.moveaxis(views.cards.astype(np.int64)[:, slots], 2, 0)
-    colex = third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first
-    return strength_table(views.rules.flush_order, views.rules.lowest_class)[colex]
 
 
 class RandomLegal(BaseAgent):
@@ -44,7 +35,7 @@ class RandomLegal(BaseAgent):
         """Return any valid partition, each equally likely: int32 (n,)."""
         table = partition_table(views.rules.cards_dealt)
         # One column more, for the -1 of no hand: always valid.
-        valid = np.pad(_all_triple_strengths(views) > 0, ((0, 0), (0, 1)), constant_values=True)
+        valid = np.pad(all_triple_strengths(views) > 0, ((0, 0), (0, 1)), constant_values=True)
         chosen = np.full(len(views), -1, np.int32)
         for _ in range(self._ROUNDS):
             rows = np.flatnonzero(chosen < 0)
@@ -108,15 +99,11 @@ class Greedy(BaseAgent):
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Exchange a hand that cannot lay everything or has a weak Hand 1: bool (n,)."""
-        strengths = self._strengths(views)
+        found = views.undominated()
+        strengths = found.strengths[found.offsets[:-1]]
         return (strengths[:, 0] < self.EXCHANGE_BELOW) | (strengths[:, views.rules.hands - 1] == 0)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call with strong hands throughout: bool (n,)."""
-        strengths = self._strengths(views)
+        strengths = laid_strengths(views)
         return (strengths[:, 0] >= self.CALL_FIRST) & (strengths[:, views.rules.hands - 1] >= self.CALL_LAST)
-
-    @staticmethod
-    def _strengths(views: ViewBatch) -> npt.NDArray[np.int16]:
-        found = views.undominated()
-        return found.strengths[found.offsets[:-1]]
