@@ -38,12 +38,11 @@ def random_deals(seed: int, count: int, cards_dealt: int, *, pack: Sequence[int]
 
 
 def quads_deals(seed: int, count: int, cards_dealt: int) -> Int8:
-    """As `random_deals`, with one or more whole four of a kind in every deal."""
+    """As `random_deals`, with one or more whole four of a kind in every deal of at least four cards."""
     rng = np.random.default_rng(seed)
     deals = np.empty((count, cards_dealt), np.int8)
     for row in deals:
-        most = cards_dealt // 4
-        ranks = rng.permutation(13)[: 1 + rng.integers(most)]
+        ranks = rng.permutation(13)[: 1 + rng.integers(max(1, cards_dealt // 4))]
         fours = (4 * ranks[:, None] + np.arange(4)).ravel()
         others = rng.permutation(np.setdiff1d(np.arange(52), fours))
         row[:] = np.sort(np.concatenate([fours, others])[:cards_dealt])

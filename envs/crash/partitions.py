@@ -270,12 +270,17 @@ def undominated_many(deals: npt.ArrayLike, rules: CrashRules) -> CandidateBatch:
     """
     from . import _kernels
 
-    cards = np.ascontiguousarray(deals, np.int8)
-    if cards.ndim != 2:
-        raise ValueError(f"deals: expected a matrix with one deal a row, got shape {cards.shape}")
-    _check_cards(cards.shape[1])
-    if len(cards) and (cards.min() < 0 or cards.max() > 51 or (cards[:, 1:] <= cards[:, :-1]).any()):
+    given = np.asarray(deals)
+    if given.ndim != 2:
+        raise ValueError(f"deals: expected a matrix with one deal a row, got shape {given.shape}")
+    _check_cards(given.shape[1])
+    # Looked at before they become int8, where 300 and 0.5 would turn into cards.
+    whole = given.dtype.kind in "iu"
+    if not whole or (
+        len(given) and (given[:, 0].min() < 0 or given[:, -1].max() > 51 or (given[:, 1:] <= given[:, :-1]).any())
+    ):
         raise ValueError("deals: expected card ids 0 to 51, ascending in each row")
+    cards = np.ascontiguousarray(given, np.int8)
     table = strength_table(rules.flush_order, rules.lowest_class)
     return CandidateBatch(*_kernels.undominated_batch(cards, table, rules.quads_bonus > 0))
 
