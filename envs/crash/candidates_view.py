@@ -3,8 +3,14 @@
 Choices ``0 .. k - 1`` are the seat's undominated arrangements in their order (strongest Hand 1 first); ``k .. k + 3`` are
 keep, exchange, pass and call. What `CandidateActions` and `SingleSeat` offer to learners.
 
-A deal with more than `k` undominated arrangements (with `k = 128` fewer than one in ten thousand) offers the `k` of them
-with the highest sum, over positions, of the share of all triples that are weaker, plus the quads laid, in the same order.
+A deal with more than `k` undominated arrangements offers the first of them (what `greedy` lays) and the `k - 1` others with
+the highest score, in the same order. The score is the sum over positions of ``w ** e``, with w the share of all 22,100
+triples that are weaker and e 240, 45, 17 and 8 for Hand 1 to 4, which makes it about the chance that another player's hand
+there is weaker, plus `quads_bonus` for each four of a kind laid whole. Of equal scores the earlier one stays.
+
+What that can lose, measured on 1.5 million deals of `online` with five ways to weigh the chances of winning each comparison
+and of winning all four: of the 54 deals with more than 128 arrangements the best one was kept every time; with `k = 64` it
+was lost in 0.6 % of the 886 larger deals (0.055 points at most), with `k = 32` in 4.5 % (0.14 points at most).
 """
 
 from __future__ import annotations
@@ -21,6 +27,9 @@ from .partitions import Candidates, candidates_of
 from .rules import CrashRules
 
 __all__ = ["NUM_EXTRAS", "CandidateView", "best_candidates", "candidate_view"]
+
+# Fitted so that the middle hand of each position beats another player's half the time (13 cards, lowest_hand = pair).
+_EXPONENTS = np.array([240, 45, 17, 8])
 
 NUM_EXTRAS = 4
 """Keep, exchange, pass, call: in the order of `ActionLayout`."""
@@ -56,8 +65,10 @@ def best_candidates(found: Candidates, rules: CrashRules, k: int) -> Candidates:
     """Return at most `k` candidates, by the rule of this module, in their order."""
     if len(found) <= k:
         return found
-    values = weaker_share(rules.flush_order)[found.strengths].sum(axis=1) + found.quads
-    kept = np.sort(np.argsort(-values, kind="stable")[:k])
+    chances = weaker_share(rules.flush_order)[found.strengths].astype(np.float64) ** _EXPONENTS
+    values = chances.sum(axis=1) + rules.quads_bonus * found.quads
+    others = 1 + np.argsort(-values[1:], kind="stable")[: k - 1]
+    kept = np.sort(np.append(others, 0))
     return Candidates(found.partitions[kept], found.strengths[kept], found.quads[kept])
 
 

@@ -17,7 +17,16 @@ from .game import Game, Phase
 from .partitions import CandidateBatch, laid_triples, undominated_many
 from .rules import CrashRules
 
-__all__ = ["Piece", "PlayerView", "ViewBatch", "encode", "encode_view", "observation_layout", "observation_size", "view_of"]
+__all__ = [
+    "Piece",
+    "PlayerView",
+    "ViewBatch",
+    "encode",
+    "encode_view",
+    "observation_layout",
+    "observation_size",
+    "view_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,34 +232,23 @@ def observation_layout(rules: CrashRules) -> tuple[Piece, ...]:
     """
     n, most = rules.players, float(rules.target - 1 + rules.max_round_points)
 
-    def piece(name: str, shape: tuple[int, ...], high: float, public: bool, meaning: str) -> Piece:
+    def piece(name: str, shape: tuple[int, ...], high: float, meaning: str, *, public: bool = True) -> Piece:
         return Piece(name=name, shape=shape, low=0.0, high=high, public=public, meaning=meaning)
 
     return (
-        piece("cards", (52,), 1, False, "own cards, 1 at each id held"),
-        piece("given_up", (52,), 1, False, "own cards given up in the exchange"),
-        piece("laid", (rules.hands, 52), 1, False, "own hands once laid, Hand 1 first"),
-        piece("phase", (4,), 1, True, "one of exchange, arrange, call, over"),
-        piece("to_act", (1,), 1, True, "1 if this seat is to act"),
-        piece("scores", (n,), most, True, "points of each seat"),
-        piece("rounds_played", (1,), float(rules.max_rounds), True, "rounds before this one"),
-        piece("dealer", (n,), 1, True, "1 at the dealer's seat"),
-        piece("kept", (n,), 1, True, "1 at each seat known to have kept its hand"),
-        piece("exchanged", (n,), 1, True, "1 at each seat known to have exchanged"),
-        piece("passed", (n,), 1, True, "1 at each seat that passed in the call"),
-        piece("called", (n,), 1, True, "1 at each seat that called a crash"),
+        piece("cards", (52,), 1, "own cards, 1 at each id held", public=False),
+        piece("given_up", (52,), 1, "own cards given up in the exchange", public=False),
+        piece("laid", (rules.hands, 52), 1, "own hands once laid, Hand 1 first", public=False),
+        piece("phase", (4,), 1, "one of exchange, arrange, call, over"),
+        piece("to_act", (1,), 1, "1 if this seat is to act"),
+        piece("scores", (n,), most, "points of each seat"),
+        piece("rounds_played", (1,), float(rules.max_rounds), "rounds before this one"),
+        piece("dealer", (n,), 1, "1 at the dealer's seat"),
+        piece("kept", (n,), 1, "1 at each seat known to have kept its hand"),
+        piece("exchanged", (n,), 1, "1 at each seat known to have exchanged"),
+        piece("passed", (n,), 1, "1 at each seat that passed in the call"),
+        piece("called", (n,), 1, "1 at each seat that called a crash"),
     )
-
-
-@cache
-def _columns(rules: CrashRules) -> dict[str, slice]:
-    """Where each piece lies."""
-    columns: dict[str, slice] = {}
-    start = 0
-    for piece in observation_layout(rules):
-        columns[piece.name] = slice(start, start + piece.size)
-        start += piece.size
-    return columns
 
 
 @cache
@@ -267,7 +265,8 @@ def encode(views: ViewBatch) -> npt.NDArray[np.float32]:
     """Return the observations of views, laid out as `observation_layout` says: float32 (n, size)."""
     rules, n = views.rules, len(views)
     out = np.zeros((n, observation_size(rules)), np.float32)
-    pieces = {name: out[:, columns] for name, columns in _columns(rules).items()}
+    starts = _starts(rules)
+    pieces = {piece.name: out[:, starts[i] : starts[i + 1]] for i, piece in enumerate(observation_layout(rules))}
     rows = np.arange(n)
     seats = (views.seat[:, None] + np.arange(rules.players)) % rules.players  # own seat first
     pieces["cards"][rows[:, None], views.cards] = 1
@@ -294,7 +293,6 @@ def _encode_laid(out: npt.NDArray[np.float32], views: ViewBatch, row: int) -> No
     for position, (_, slots) in enumerate(laid_triples(int(views.laid[row]), cards, views.rules)):
         for slot in slots:
             out[52 * position + cards[slot]] = 1
-
 
 
 @cache

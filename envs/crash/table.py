@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -21,12 +20,22 @@ from ..deals import fresh_seed
 from .actions import ActionLayout, action_layout
 from .events import Event, RoundEnd
 from .game import Episode, Game, IllegalActionError, Phase
-from .observation import Piece, PlayerView, ViewBatch, encode, observation_layout, view_of
+from .observation import Piece, PlayerView, ViewBatch, encode, encode_view, observation_layout, view_of
 from .partitions import laid_triples, legal_partitions
 from .rules import CrashRules, RulesError
 from .scoring import margins
 
-__all__ = ["CrashTable", "Mask", "Observation", "RenderMode", "Reward", "check_choice", "read_rules", "state_layout"]
+__all__ = [
+    "CrashTable",
+    "Mask",
+    "Observation",
+    "RenderMode",
+    "Reward",
+    "check_choice",
+    "observation_box",
+    "read_rules",
+    "state_layout",
+]
 
 Reward = Literal["win", "points"]
 Mask = Literal["undominated", "legal"]
@@ -226,7 +235,7 @@ class CrashTable:
 
     def observe_seat(self, seat: int, *, acting: bool) -> Observation:
         """Return one seat's observation and mask."""
-        observation = encode(ViewBatch.of([view_of(self.game, seat)]))[0]
+        observation = encode_view(view_of(self.game, seat))
         return {"observation": observation, "action_mask": self.full_mask(seat, acting=acting)}
 
     def rewards_of(self, events: Iterable[Event]) -> list[float]:
@@ -272,20 +281,14 @@ def _box(layout: Iterable[Piece]) -> spaces.Box:
     return spaces.Box(low, high, dtype=np.float32)
 
 
-@cache
-def _observation_box(rules: CrashRules) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    box = _box(observation_layout(rules))
-    return box.low, box.high
+def observation_box(rules: CrashRules) -> spaces.Box:
+    """Return a new space of `observation`, with the bounds of its layout."""
+    return _box(observation_layout(rules))
 
 
 def _observation_space(rules: CrashRules, num_actions: int) -> spaces.Dict:
-    low, high = _observation_box(rules)
-    return spaces.Dict(
-        {
-            "observation": spaces.Box(low, high, dtype=np.float32),
-            "action_mask": spaces.Box(0, 1, (num_actions,), np.int8),
-        }
-    )
+    mask = spaces.Box(0, 1, (num_actions,), np.int8)
+    return spaces.Dict({"observation": observation_box(rules), "action_mask": mask})
 
 
 def read_rules(rules: object, overrides: Mapping[str, Any]) -> CrashRules:

@@ -3,10 +3,11 @@
 **Actions.** ``0 .. k-1`` lay a candidate, then `keep` (k), `exchange` (k+1), `pass` (k+2), `call` (k+3), and in the parallel
 API `noop` (k+4). Candidates are the seat's undominated arrangements, strongest Hand 1 first: 0 is what `greedy` lays.
 
-**More than k.** One deal in ten thousand has more than some hundred. Then `cut` keeps k, in their order. Measured on 1.5
-million deals of `online`, with five ways to weigh the chances of winning each comparison and all four: of the 54 deals with
-more than 128 candidates the best one was kept every time; at ``k=64`` it was lost in 0.6 % of the 886 larger deals (at most
-0.055 points), at ``k=32`` in 4.5 % (at most 0.14).
+**Observations.** `observation` as in `crash_v0`, `candidates` with one row of features each (`prial.envs.crash.features`), 0
+in unused rows, and `action_mask`. In the exchange the candidates of the present hand are shown; once a seat has laid its
+hands, the one arrangement that it laid.
+
+Which are kept where there are more than k: `prial.envs.crash.candidates_view`.
 """
 
 from __future__ import annotations
@@ -16,158 +17,89 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
-from ..brag import weaker_share
+from .candidates_view import NUM_EXTRAS, candidate_view
 from .env import CHECKING_WRAPPERS, CrashEnv, CrashParallelEnv, Steps
-from .features import CANDIDATE_FEATURES, candidate_features
+from .features import CANDIDATE_FEATURES
 from .game import Game, IllegalActionError, Phase
-from .observation import ViewBatch, encode, observation_layout, view_of
-from .partitions import Candidates
+from .observation import encode_view, view_of
 from .rules import CrashRules
-from .table import Observation
+from .table import Observation, observation_box
 
-__all__ = ["AECCandidateActions", "CandidateActions", "CandidateCoder", "ParallelCandidateActions", "cut"]
+__all__ = ["AECCandidateActions", "CandidateActions", "ParallelCandidateActions", "candidate_space"]
 
 _EXTRAS = ("keep", "exchange", "pass", "call", "noop")
-# Fitted so that the middle hand of each position beats another player's half the time (13 cards, lowest_hand = pair).
-_EXPONENTS = np.array([240, 45, 17, 8])
 
 
-def cut(candidates: Candidates, k: int, rules: CrashRules) -> Candidates:
-    """Return at most k candidates, in their order: the first, and the k-1 others with the highest cheap score.
-
-    The score is the sum over positions of ``w ** e``: w the share of all 22,100 triples that are weaker, e 240, 45, 17 and 8
-    for Hand 1 to 4 (which makes it about the chance that another player's hand there is weaker), and `quads_bonus` for each
-    four of a kind laid whole. Of equal scores the earlier candidate stays.
-
-    Args:
-        candidates: of one deal.
-        k: how many to keep, from 1.
-        rules: the rules.
-    """
-    if len(candidates) <= k:
-        return candidates
-    chances = weaker_share(rules.flush_order)[candidates.strengths].astype(np.float64) ** _EXPONENTS
-    score = chances.sum(axis=1) + rules.quads_bonus * candidates.quads
-    others = 1 + np.argsort(-score[1:], kind="stable")[: k - 1]
-    rows = np.sort(np.append(others, 0))
-    return Candidates(candidates.partitions[rows], candidates.strengths[rows], candidates.quads[rows])
+def candidate_space(rules: CrashRules, *, k: int, num_actions: int) -> spaces.Dict:
+    """Return a new observation space with candidates: `observation`, `candidates` and `action_mask`."""
+    most = np.ones((k, len(CANDIDATE_FEATURES)), np.float32)
+    most[:, CANDIDATE_FEATURES.index("quads")] = 3
+    return spaces.Dict(
+        {
+            "observation": observation_box(rules),
+            "candidates": spaces.Box(np.zeros_like(most), most, dtype=np.float32),
+            "action_mask": spaces.Box(0, 1, (num_actions,), np.int8),
+        }
+    )
 
 
-class CandidateCoder:
-    """Both directions between a game and candidate actions, for the wrappers here and the Gymnasium environment.
+class _Coder:
+    """Both directions between a game and candidate actions, shared by both wrappers; `noop` only in the parallel API."""
 
-    Args:
-        rules: the rules.
-        k: the most candidates offered, from 1.
-        noop: whether there is an action for seats that are not to act.
-
-    Raises:
-        ValueError: k is no whole number from 1.
-
-    >>> CandidateCoder(CrashRules.preset("online"), k=32).num_actions
-    36
-    """
-
-    def __init__(self, rules: CrashRules, *, k: int = 128, noop: bool = False) -> None:
+    def __init__(self, rules: CrashRules, agents: list[str], *, k: int, noop: bool) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or k < 1:
             raise ValueError(f"k={k!r}: expected a whole number from 1, the most candidates to choose from")
-        self.rules = rules
         self.k = k
-        self.noop = noop
-        self.keep, self.exchange, self.pass_, self.call = range(k, k + 4)
-
-    @property
-    def num_actions(self) -> int:
-        """How many actions there are: k + 4, and one more with `noop`."""
-        return self.k + 4 + self.noop
-
-    def action_space(self) -> spaces.Discrete[np.int64]:
-        """Return a new action space."""
-        return spaces.Discrete(self.num_actions)
-
-    def observation_space(self) -> spaces.Dict:
-        """Return a new observation space: `observation`, `candidates` and `action_mask`."""
-        pieces = observation_layout(self.rules)
-        low, high = (
-            np.concatenate([np.full(piece.size, getattr(piece, bound), np.float32) for piece in pieces])
-            for bound in ("low", "high")
-        )
-        most = np.ones((self.k, len(CANDIDATE_FEATURES)), np.float32)
-        most[:, CANDIDATE_FEATURES.index("quads")] = 3
-        return spaces.Dict(
-            {
-                "observation": spaces.Box(low, high, dtype=np.float32),
-                "candidates": spaces.Box(np.zeros_like(most), most, dtype=np.float32),
-                "action_mask": spaces.Box(0, 1, (self.num_actions,), np.int8),
-            }
-        )
-
-    def candidates(self, game: Game, seat: int) -> Candidates:
-        """Return the candidates offered for a seat's present cards, at most k."""
-        return cut(game.undominated(seat), self.k, self.rules)
-
-    def mask(self, game: Game, seat: int, *, acting: bool) -> npt.NDArray[np.int8]:
-        """Return which actions a seat may take: int8 (actions,); all 0 (but `noop`) unless it is to act."""
-        out = np.zeros(self.num_actions, np.int8)
-        if not acting:
-            out[self.k + 4 :] = 1
-        elif game.phase is Phase.EXCHANGE:
-            out[[self.keep, self.exchange]] = 1
-        elif game.phase is Phase.CALL:
-            out[[self.pass_, self.call]] = 1
-        else:
-            out[: min(self.k, len(game.undominated(seat)))] = 1
-        return out
+        self.num_actions = k + NUM_EXTRAS + noop
+        self.action_spaces = {agent: spaces.Discrete(self.num_actions) for agent in agents}
+        self.observation_spaces = {agent: candidate_space(rules, k=k, num_actions=self.num_actions) for agent in agents}
 
     def observe(self, game: Game, seat: int, *, acting: bool) -> Observation:
-        """Return a seat's observation, its candidates (0 in unused rows) and mask."""
-        shown = self.candidates(game, seat)
-        rows = np.zeros((self.k, len(CANDIDATE_FEATURES)), np.float32)
-        rows[: len(shown)] = candidate_features(shown, self.rules)
-        return {
-            "observation": encode(ViewBatch.of([view_of(game, seat)]))[0],
-            "candidates": rows,
-            "action_mask": self.mask(game, seat, acting=acting),
-        }
+        """Return a seat's observation, candidates and mask; the mask is all 0 (but `noop`) unless it is to act."""
+        view = candidate_view(game, seat, self.k)
+        mask = np.zeros(self.num_actions, np.int8)
+        if acting:
+            mask[: self.k + NUM_EXTRAS] = view.mask
+        else:
+            mask[self.k + NUM_EXTRAS :] = 1
+        return {"observation": encode_view(view_of(game, seat)), "candidates": view.features, "action_mask": mask}
 
-    def full_action(self, game: Game, seat: int, action: int, *, acting: bool = True) -> int:
-        """Return the action of `game.layout` that a candidate action of a seat stands for.
+    def full_action(self, game: Game, seat: int, action: int, *, acting: bool) -> int:
+        """Return the action of `game.layout` that a candidate action stands for.
 
         Raises:
             IllegalActionError: the mask forbids it; names agent, action and phase.
         """
         index = getattr(action, "__index__", None)
         number = -1 if index is None or isinstance(action, bool) else operator.index(action)
-        if not 0 <= number < self.num_actions or not self.mask(game, seat, acting=acting)[number]:
-            raise IllegalActionError(
-                f"player_{seat} ({game.phase.label} phase): candidate action {action!r} ({self.describe(number)}) is "
-                f"illegal; expected {self._expected(game, seat, acting=acting)}"
-            )
-        if number < self.k:
-            return int(self.candidates(game, seat).partitions[number])
-        layout = game.layout
-        return (layout.keep, layout.exchange, layout.pass_, layout.call, layout.noop)[number - self.k]
+        if not acting and number == self.k + NUM_EXTRAS < self.num_actions:
+            return game.layout.noop
+        view = candidate_view(game, seat, self.k)
+        if acting and 0 <= number < self.k + NUM_EXTRAS and view.mask[number]:
+            full = view.action(number, game)
+            assert full is not None  # the mask allows only what stands for something
+            return full
+        if not acting:
+            expected = "noop" if self.num_actions > self.k + NUM_EXTRAS else "nothing: another seat is to act"
+        elif game.phase is Phase.ARRANGE:
+            expected = f"0 to {len(view.partitions) - 1}"
+        else:
+            expected = " or ".join(f"{self._describe(i)} ({i})" for i in np.flatnonzero(view.mask).tolist())
+        raise IllegalActionError(
+            f"player_{seat} ({game.phase.label} phase): candidate action {action!r} ({self._describe(number)}) is illegal; "
+            f"expected {expected}"
+        )
 
-    def describe(self, action: int) -> str:
-        """Return a candidate action in a word or two."""
+    def _describe(self, action: int) -> str:
         if 0 <= action < self.k:
             return f"candidate {action}"
         if self.k <= action < self.num_actions:
             return _EXTRAS[action - self.k]
-        return f"no action (0 to {self.num_actions - 1} are)"
-
-    def _expected(self, game: Game, seat: int, *, acting: bool) -> str:
-        if not acting:
-            return f"noop ({self.k + 4})" if self.noop else "nothing, another seat is to act"
-        if game.phase is Phase.ARRANGE:
-            return f"0 to {len(self.candidates(game, seat)) - 1}"
-        allowed = np.flatnonzero(self.mask(game, seat, acting=True)).tolist()
-        return " or ".join(f"{self.describe(number)} ({number})" for number in allowed)
+        return f"no action, 0 to {self.num_actions - 1} are"
 
 
 class AECCandidateActions(BaseWrapper[str, Observation, int | None]):  # type: ignore[misc]  # pettingzoo has no types
@@ -192,24 +124,22 @@ class AECCandidateActions(BaseWrapper[str, Observation, int | None]):  # type: i
         if not isinstance(inner, CrashEnv):
             raise TypeError(f"expected an environment of crash_v0.env or crash_v0.raw_env, got {inner}")
         self._raw = inner
-        self.coder = CandidateCoder(inner.rules, k=k)
-        self.action_spaces = {agent: self.coder.action_space() for agent in inner.possible_agents}
-        self.observation_spaces = {agent: self.coder.observation_space() for agent in inner.possible_agents}
+        self._coder = _Coder(inner.rules, inner.possible_agents, k=k, noop=False)
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of `observe`, the same object every time."""
         self._raw.seat_of(agent)
-        return self.observation_spaces[agent]
+        return self._coder.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
         """Return the space of candidate actions, the same object every time."""
         self._raw.seat_of(agent)
-        return self.action_spaces[agent]
+        return self._coder.action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
         """Return what an agent sees and its candidates; its mask is all 0 while another is to act."""
         seat = self._raw.seat_of(agent)
-        return self.coder.observe(self._raw.game, seat, acting=self._raw.is_acting(agent))
+        return self._coder.observe(self._raw.game, seat, acting=self._raw.is_acting(agent))
 
     def full_action(self, action: int, agent: str | None = None) -> int:
         """Return the action of the wrapped environment that an agent's candidate action stands for.
@@ -219,7 +149,8 @@ class AECCandidateActions(BaseWrapper[str, Observation, int | None]):  # type: i
             agent: the selected agent if None.
         """
         agent = self._raw.agent_selection if agent is None else agent
-        return self.coder.full_action(self._raw.game, self._raw.seat_of(agent), action)
+        seat = self._raw.seat_of(agent)
+        return self._coder.full_action(self._raw.game, seat, action, acting=self._raw.is_acting(agent))
 
     def step(self, action: int | None) -> None:
         """Take the selected agent's candidate action; None for an agent whose game has ended."""
@@ -229,7 +160,7 @@ class AECCandidateActions(BaseWrapper[str, Observation, int | None]):  # type: i
             return
         seat = raw.seat_of(raw.agent_selection)
         try:
-            full = self.coder.full_action(raw.game, seat, action)  # type: ignore[arg-type]  # None is refused too
+            full = self._coder.full_action(raw.game, seat, action, acting=True)  # type: ignore[arg-type]  # None is refused too
         except IllegalActionError:
             if self.env is raw or not self.action_space(raw.agent_selection).contains(action):
                 raise
@@ -256,24 +187,22 @@ class ParallelCandidateActions(BaseParallelWrapper[str, Observation, int]):  # t
             raise TypeError(f"expected an environment of crash_v0.parallel_env, got {env}")
         super().__init__(env)
         self._raw: CrashParallelEnv = env
-        self.coder = CandidateCoder(env.rules, k=k, noop=True)
-        self.action_spaces = {agent: self.coder.action_space() for agent in env.possible_agents}
-        self.observation_spaces = {agent: self.coder.observation_space() for agent in env.possible_agents}
+        self._coder = _Coder(env.rules, env.possible_agents, k=k, noop=True)
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of an agent's observations, the same object every time."""
         self._raw.seat_of(agent)
-        return self.observation_spaces[agent]
+        return self._coder.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
         """Return the space of candidate actions, the same object every time."""
         self._raw.seat_of(agent)
-        return self.action_spaces[agent]
+        return self._coder.action_spaces[agent]
 
     def full_action(self, action: int, agent: str) -> int:
         """Return the action of the wrapped environment that an agent's candidate action stands for."""
         seat = self._raw.seat_of(agent)
-        return self.coder.full_action(self._raw.game, seat, action, acting=seat in self._raw.pending)
+        return self._coder.full_action(self._raw.game, seat, action, acting=seat in self._raw.pending)
 
     def reset(
         self, seed: int | None = None, options: Mapping[str, Any] | None = None
@@ -299,7 +228,7 @@ class ParallelCandidateActions(BaseParallelWrapper[str, Observation, int]):  # t
     def _observations(self, agents: list[str]) -> dict[str, Observation]:
         pending, game = self._raw.pending, self._raw.game
         seats = ((agent, self._raw.seat_of(agent)) for agent in agents)
-        return {agent: self.coder.observe(game, seat, acting=seat in pending) for agent, seat in seats}
+        return {agent: self._coder.observe(game, seat, acting=seat in pending) for agent, seat in seats}
 
 
 @overload
@@ -313,7 +242,7 @@ def CandidateActions(  # noqa: N802  # it makes a wrapper, and is named like one
 
     Args:
         env: from `crash_v0.env`, `crash_v0.raw_env` or `crash_v0.parallel_env`.
-        k: the most candidates offered; deals with more are cut as `cut` says.
+        k: the most candidates offered; for deals with more see `best_candidates`.
 
     Raises:
         TypeError: another environment.
