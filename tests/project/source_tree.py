@@ -26,9 +26,7 @@ def files(*suffixes: str) -> list[Path]:
         path
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file()
-        and "__pycache__" not in path.parts
-        and (not suffixes or path.suffix in suffixes)
+        if path.is_file() and "__pycache__" not in path.parts and (not suffixes or path.suffix in suffixes)
     )
 
 
@@ -86,9 +84,7 @@ def modules(*folders: str) -> list[Module]:
     found = []
     for path in files(".py"):
         relative = path.relative_to(ROOT)
-        parts = (
-            relative.parent.parts if path.name == "__init__.py" else relative.with_suffix("").parts
-        )
+        parts = relative.parent.parts if path.name == "__init__.py" else relative.with_suffix("").parts
         if not folders or relative.parts[0] in folders:
             found.append(Module(name=".".join(("prial", *parts)), path=path))
     return found
@@ -99,15 +95,11 @@ def imports_of_text(text: str, package: str) -> list[Import]:
     return list(_imports(ast.parse(text), package, at_import=True, typing_only=False))
 
 
-def _imports(
-    node: ast.AST, package: str, *, at_import: bool, typing_only: bool
-) -> Iterator[Import]:
+def _imports(node: ast.AST, package: str, *, at_import: bool, typing_only: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             for name in _names(child, package):
-                yield Import(
-                    name=name, line=child.lineno, at_import=at_import, typing_only=typing_only
-                )
+                yield Import(name=name, line=child.lineno, at_import=at_import, typing_only=typing_only)
         elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield from _imports(child, package, at_import=False, typing_only=typing_only)
         elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):

@@ -31,7 +31,7 @@ def _requirements(*extras: str) -> list[Requirement]:
         for text in PROJECT["optional-dependencies"][waiting.pop()]:
             requirement = Requirement(text)
             if requirement.name == PROJECT["name"]:
-                waiting.extend(requirement.extras)
+                waiting.extend(sorted(requirement.extras))
             else:
                 found.append(requirement)
     return found
@@ -64,9 +64,7 @@ def test_the_core_imports_what_it_declares(module: Module) -> None:
 def test_training_imports_what_the_extras_declare(module: Module) -> None:
     for i in module.imports():
         top = _third_party(i.name)
-        assert top is None or top in _declared("train", "export"), (
-            f"{module}, line {i.line}, imports {i.name}"
-        )
+        assert top is None or top in _declared("train", "export"), f"{module}, line {i.line}, imports {i.name}"
 
 
 def _own_modules_of_tests() -> set[str]:
@@ -74,9 +72,7 @@ def _own_modules_of_tests() -> set[str]:
     return {p.stem for p in tests.rglob("*.py")} | {p.name for p in tests.iterdir() if p.is_dir()}
 
 
-@pytest.mark.parametrize(
-    "path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.relative_to(ROOT).as_posix()
-)
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_tests_import_what_dev_declares(path: Path) -> None:
     allowed = _declared("dev") | _own_modules_of_tests()
     package = ".".join(path.parent.relative_to(ROOT).parts)

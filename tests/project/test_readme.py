@@ -26,9 +26,7 @@ def test_there_are_examples() -> None:
     assert _blocks()
 
 
-@pytest.mark.parametrize(
-    ("line", "code"), [pytest.param(line, code, id=f"line{line}") for line, code in _blocks()]
-)
+@pytest.mark.parametrize(("line", "code"), [pytest.param(line, code, id=f"line{line}") for line, code in _blocks()])
 def test_example(line: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # Blank lines in front make tracebacks name the README's own lines.
