@@ -170,17 +170,17 @@ class BoardSums:
         return agents, pairs
 
 
-def _points_range(rules: CrashRules) -> tuple[float, float]:
-    """Return the ends of a round's points, four of a kind left out."""
-    calls = rules.has_calls
-    lowest = -rules.crash_call_penalty if calls else 0
-    crash = rules.crash_points + (rules.crash_call_bonus if calls else 0)
+def _typical_points(rules: CrashRules) -> tuple[float, float]:
+    """Return the ends of a round's points, four of a kind left out: they are rare."""
+    lowest = -rules.crash_call_penalty if rules.has_calls else 0
+    crash = rules.crash_points + (rules.crash_call_bonus if rules.has_calls else 0)
     return lowest, rules.hands + crash
 
 
 def _agent_score(label: str, rules: CrashRules, sums: npt.NDArray[np.float64]) -> AgentScore:
     """Return the score of an agent from its sums on each board: float64 (boards, 7)."""
-    low, high = _points_range(rules)
+    low, high = _typical_points(rules)
+    most = rules.max_round_points
     seats, rounds = sums[:, _SEATS], sums[:, _ROUNDS]
     board = float(seats[0])  # seats on one board; one deal is played from each of them
     length = float(rounds.sum() / seats.sum())
@@ -189,8 +189,10 @@ def _agent_score(label: str, rules: CrashRules, sums: npt.NDArray[np.float64]) -
         games=int(sums[:, _GAMES].sum()),
         seats=int(seats.sum()),
         win_share=ratio_estimate(sums[:, _WINS], seats, ends=(0, 1), weight=board, limits=(0, 1)),
-        points_per_round=ratio_estimate(sums[:, _POINTS], rounds, ends=(low, high), weight=board),
-        margin_per_round=ratio_estimate(sums[:, _MARGINS], rounds, ends=(low - high, high - low), weight=board),
+        points_per_round=ratio_estimate(sums[:, _POINTS], rounds, ends=(low, high), weight=board, limits=(low, most)),
+        margin_per_round=ratio_estimate(
+            sums[:, _MARGINS], rounds, ends=(low - high, high - low), weight=board, limits=(low - most, most - low)
+        ),
         crash_rate=ratio_estimate(sums[:, _CRASHES], rounds, ends=(0, 1), weight=board, limits=(0, 1)),
         rounds_per_game=ratio_estimate(
             rounds, seats, ends=(0.5 * length, 1.5 * length), weight=board, limits=(1, rules.max_rounds)
@@ -202,11 +204,16 @@ def _pair_score(
     first: str, second: str, rules: CrashRules, sums: npt.NDArray[np.float64], *, games_per_board: int
 ) -> PairScore:
     """Return the comparison of two agents from their sums on each board: float64 (boards, 4)."""
-    low, high = _points_range(rules)
+    low, high = _typical_points(rules)
+    most = rules.max_round_points
     games, board = sums[:, _MET], float(sums[0, _MET])
     wins = ratio_estimate(sums[:, _WIN_DIFFERENCE], games, ends=(-1, 1), weight=board, limits=(-1, 1))
     points = ratio_estimate(
-        sums[:, _POINTS_DIFFERENCE], sums[:, _MET_ROUNDS], ends=(low - high, high - low), weight=board
+        sums[:, _POINTS_DIFFERENCE],
+        sums[:, _MET_ROUNDS],
+        ends=(low - high, high - low),
+        weight=board,
+        limits=(low - most, most - low),
     )
     return PairScore(
         first=first,

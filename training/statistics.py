@@ -5,11 +5,12 @@ played by every line-up in every seating) are one cluster. A ratio such as point
 totals over the sum of their sizes; its standard error comes from the linearised residuals ``total - ratio * size`` of the
 clusters, as in survey sampling. The mean of clusters of equal size is the special case.
 
-**Few clusters.** After two games, or a sweep, the observed spread is nothing and the plain interval is plus or minus 0. As
-Agresti and Coull do for proportions (two successes and two failures more), the interval is that of the data with two more
-observations at each end of the range of the measure. One such observation weighs as much as the smallest thing with luck of
-its own: a board for win shares, one deal in all its seatings for points. The estimate itself stays the plain one. With
-many clusters the additions vanish like ``4 / n``.
+**Few clusters.** After two games, or a sweep, the observed spread is nothing and the plain interval is plus or minus 0. In
+the manner of Agresti and Coull, who add successes and failures to proportions, the interval is that of the data with one
+more observation at each end of the range of the measure, by a quantile of Student's t. Such an observation weighs as much
+as the smallest thing with luck of its own: a board for win shares, one deal in all its seatings for points. The estimate
+itself stays the plain one. With many clusters the additions vanish like ``1 / n``. A test measures how often the intervals
+hold the truth: from one cluster to hundreds, all-or-nothing clusters included, it is between 93 and 100 %.
 
 Source: Agresti and Coull, "Approximate is better than 'exact'", The American Statistician 52 (1998); Cochran, "Sampling
 Techniques", 3rd edition, sections 2.11 and 9A.3; Abramowitz and Stegun, 26.7.5 (quantiles of t).
@@ -26,7 +27,7 @@ import numpy.typing as npt
 __all__ = ["Estimate", "ratio_estimate", "t_quantile"]
 
 _Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
-_ADDED = 2  # observations at each end
+_SMALL = {1: 12.7062, 2: 4.3027, 3: 3.1824}  # of t, where the expansion is too coarse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +59,18 @@ class Estimate:
 
 
 def t_quantile(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t, to within 0.001 from 4 degrees of freedom.
+    """Return the 97.5 % quantile of Student's t, to within 0.001.
 
     Raises:
-        ValueError: fewer than 4, where the expansion is too coarse.
+        ValueError: fewer than 1 degree of freedom.
 
     >>> round(t_quantile(10), 3)
     2.228
     """
-    if degrees < 4:
-        raise ValueError(f"expected 4 or more degrees of freedom, got {degrees}")
+    if degrees < 1:
+        raise ValueError(f"expected 1 or more degrees of freedom, got {degrees}")
+    if degrees in _SMALL:
+        return _SMALL[degrees]
     z, n = _Z, float(degrees)
     return (
         z
@@ -100,7 +103,7 @@ def ratio_estimate(
 
     >>> sweep = ratio_estimate([1] * 10, [1] * 10, ends=(0, 1), weight=1, limits=(0, 1))
     >>> sweep.value, round(sweep.low, 2), sweep.high
-    (1.0, 0.65, 1.0)
+    (1.0, 0.73, 1.0)
     """
     t, s = np.asarray(totals, np.float64), np.asarray(sizes, np.float64)
     if t.ndim != 1 or t.shape != s.shape or not len(t):
@@ -110,8 +113,8 @@ def ratio_estimate(
     if not ends[0] < ends[1]:
         raise ValueError(f"expected ends in ascending order, got {ends}")
     value = float(t.sum() / s.sum())
-    t = np.concatenate([t, np.repeat(np.asarray(ends, np.float64), _ADDED) * weight])
-    s = np.concatenate([s, np.full(2 * _ADDED, weight)])
+    t = np.append(t, [ends[0] * weight, ends[1] * weight])
+    s = np.append(s, [weight, weight])
     centre = float(t.sum() / s.sum())
     squares = float(np.square(t - centre * s).sum())
     error = math.sqrt(squares * len(t) / (len(t) - 1)) / float(s.sum())

@@ -1,0 +1,98 @@
+"""The command `prial`.
+
+A command is a function in a room of `prial.training.commands`. Its module imports what is light; what computes is imported
+inside the function, so that `prial --help` answers at once. To add one: write the function, and name it below.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .commands import agents, arena, arrangements, tables
+from .console import never_fail_to_encode
+
+__all__ = ["app", "main"]
+
+
+class _Commands(TyperGroup):
+    """Runs a command; a user's mistake ends it with one line and no traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("Stopped.", err=True)
+            raise typer.Exit(130) from None
+        except Exception as error:
+            code = _exit_code(error)
+            if code is None:
+                raise
+            typer.echo(f"Error: {_message(error)}", err=True)
+            raise typer.Exit(code) from None
+
+
+def _exit_code(error: Exception) -> int | None:
+    """Return 2 for a user's mistake, 1 for a failure that has its message, None for a bug of ours.
+
+    Our own classes of errors speak to users; a bare ValueError does not.
+    """
+    ours = type(error).__module__.startswith("prial.")
+    if ours and isinstance(error, ValueError):
+        return 2
+    if ours and isinstance(error, RuntimeError):
+        return 1
+    if isinstance(error, OSError) and error.filename is not None:
+        return 2
+    return None
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help and errors: no boxes, any encoding, any width
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Crash, 13-card Brag: agents, an arena that measures them, training and export.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"prial {version('prial')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("arena")(arena.arena)
+app.command("agents")(agents.agents)
+app.command("arrangements")(arrangements.arrangements)
+app.add_typer(tables.app, name="tables")
+
+
+def main() -> None:
+    """Run the command line."""
+    never_fail_to_encode()
+    app(prog_name="prial")
+    sys.exit(0)

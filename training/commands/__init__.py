@@ -1,0 +1,1 @@
+"""The commands of `prial`, one room a subject."""

@@ -1,0 +1,55 @@
+"""`prial arena`: agents against each other on the same deals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ..console import CommandError, output, progress_bar, show_json
+from .options import JobsOption, JsonOption, PlayersOption, RulesOption, SeedOption, SetOption, rules_from
+
+__all__ = ["arena"]
+
+
+def arena(
+    agents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="AGENT",
+            help="Two or more: a name (see prial agents), the path of an .onnx file, or package.module:factory.",
+            show_default=False,
+        ),
+    ],
+    *,
+    rules: RulesOption = "online",
+    players: PlayersOption = None,
+    settings: SetOption = None,
+    games: Annotated[
+        int,
+        typer.Option("--games", min=1, metavar="N", help="Games, every seating counted; rounded up to whole boards."),
+    ] = 2000,
+    seed: SeedOption = 1,
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure agents against each other on the same deals.
+
+    Every board (one stream of deals) is played in every seating, in every rotation for more than three players. With fewer
+    agents than seats the missing seats go to the last agent; with more, every combination plays. Each figure comes with its
+    95 % interval over boards.
+    """
+    if len(agents) < 2:
+        raise CommandError(
+            f"an arena needs two or more agents, got only {agents[0]!r}; for example: {agents[0]} greedy"
+        )
+    asked = rules_from(rules, players, settings)
+    from ..arena import run_arena
+    from ..arena_report import as_dict, show
+
+    with progress_bar("Playing") as progress:
+        result = run_arena(agents, rules=asked, games=games, seed=seed, jobs=jobs, progress=progress)
+    if as_json:
+        show_json(as_dict(result), indent=2)
+    else:
+        show(result, output())

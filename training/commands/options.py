@@ -1,0 +1,61 @@
+"""Options that several commands take, so that they read alike everywhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from ..console import CommandError
+
+if TYPE_CHECKING:
+    from ...envs.crash.rules import CrashRules
+
+__all__ = ["JobsOption", "JsonOption", "PlayersOption", "RulesOption", "SeedOption", "SetOption", "rules_from"]
+
+RulesOption: TypeAlias = Annotated[
+    str, typer.Option("--rules", metavar="RULES", help="Rule set (online, bga, traditional) or a YAML file of rules.")
+]
+PlayersOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--players", metavar="N", help="Seats at the table, 2 to 5; the rule set's own if not given."),
+]
+SetOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="OPTION=VALUE", help="Set an option of the rules, such as target=10. Repeatable."),
+]
+SeedOption: TypeAlias = Annotated[
+    int, typer.Option("--seed", min=0, metavar="N", help="Seed of all chance; the same seed gives the same figures.")
+]
+JobsOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", min=1, metavar="N", help="Processes; if not given, one a core where that is worth its while."
+    ),
+]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+
+
+def rules_from(source: str, players: int | None, settings: list[str] | None) -> CrashRules:
+    """Return the rules that the options ask for.
+
+    Raises:
+        CommandError: a setting that is not ``option=value``, or an option set twice.
+        RulesError: rules that there are not, or that cannot be played.
+    """
+    from ...envs.crash.presets import load_rules
+    from ...envs.crash.rules import CrashRules
+
+    kinds = {field.name: str(field.type) for field in fields(CrashRules)}
+    overrides: dict[str, int | str] = {} if players is None else {"players": players}
+    for setting in settings or ():
+        option, equals, value = (part.strip() for part in setting.partition("="))
+        if not (option and equals and value):
+            raise CommandError(f"--set {setting!r}: expected OPTION=VALUE, such as target=10")
+        if option in overrides:
+            raise CommandError(f"--set {setting!r}: {option} is set already, to {overrides[option]}")
+        whole = "int" in kinds.get(option, "") and re.fullmatch(r"[+-]?\d+", value)
+        overrides[option] = int(value) if whole else value
+    return load_rules(source, **overrides)

@@ -1,0 +1,69 @@
+"""`prial tables`: what agents look up, made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..console import output, progress_bar
+from .options import PlayersOption, RulesOption, SeedOption, SetOption, rules_from
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, help="Make the tables that agents look up.")
+
+
+@app.callback()
+def _group() -> None:
+    """Make the tables that agents look up."""
+
+
+@app.command()
+def percentile(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Where to write the table; percentile_RULES_PLAYERS.json if not given."
+        ),
+    ] = None,
+    *,
+    rules: RulesOption = "online",
+    players: PlayersOption = None,
+    settings: SetOption = None,
+    deals: Annotated[int, typer.Option("--deals", min=1, metavar="N", help="Deals to look at.")] = 200_000,
+    iterations: Annotated[int, typer.Option("--iterations", min=1, metavar="N", help="Iterations at most.")] = 40,
+    seed: SeedOption = 1,
+    weight: Annotated[
+        float | None,
+        typer.Option(
+            "--weight",
+            min=0.0,
+            metavar="X",
+            help="Points that a crash is worth; by the rules if not given.",
+        ),
+    ] = None,
+) -> None:
+    """Make the table of the agent percentile: its own policy's hands, iterated to a fixed point."""
+    asked = rules_from(rules, players, settings)
+    from ..percentile_tables import make_table, write_table
+
+    target = out or Path(f"percentile_{asked.name}_{asked.players}.json")
+    with progress_bar("Making the table") as report:
+        content = make_table(
+            asked,
+            deals=deals,
+            iterations=iterations,
+            seed=seed,
+            weight=weight,
+            progress=lambda done, total, _: report(done, total),
+        )
+    write_table(content, target)
+    made = content["made"]
+    console = output()
+    console.print(
+        f"Wrote {target}: {made['iterations']} iterations, last change {made['changes'][-1]:.5f}", soft_wrap=True
+    )
+    if not made["settled"]:
+        console.print("It has not settled; more --iterations would.", soft_wrap=True)

@@ -1,0 +1,95 @@
+"""What every command shares: its two consoles, suit symbols where the terminal can show them, and users' mistakes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.console import Console
+
+__all__ = [
+    "CommandError",
+    "never_fail_to_encode",
+    "output",
+    "progress_bar",
+    "require_extra",
+    "show_json",
+    "shows_symbols",
+]
+
+_SUITS = "♣♦♥♠"
+
+
+class CommandError(ValueError):
+    """A user's mistake, in one line that says what to do; the command ends with it and exit code 2."""
+
+
+def never_fail_to_encode() -> None:
+    """Write what a stream cannot encode as escapes instead of raising."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def output() -> Console:
+    """Return a console for results, on standard output; colours come from styles alone, never from the text."""
+    from rich.console import Console
+
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def shows_symbols() -> bool:
+    """Return whether standard output can show suit symbols."""
+    try:
+        _SUITS.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def show_json(value: Any, *, indent: int | None = None) -> None:
+    """Write a value as JSON in pure ASCII on standard output."""
+    sys.stdout.write(json.dumps(value, indent=indent, allow_nan=False) + "\n")
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on standard error while the body runs, nothing where that is no terminal.
+
+    Yields:
+        A function to call with what is done and what there is in all.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def require_extra(command: str, extra: str, *modules: str) -> None:
+    """Refuse a command whose extra is not installed.
+
+    Args:
+        command: as typed, such as ``prial train``.
+        extra: the extra of the package, such as ``train``.
+        modules: top-level modules that it brings.
+
+    Raises:
+        CommandError: a module is missing; the line names the extra.
+    """
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    if missing:
+        raise CommandError(
+            f'{command} needs the extra {extra!r} (no module {missing[0]!r} here): pip install "prial[{extra}]"'
+        )
