@@ -1,0 +1,100 @@
+"""`ScorerAgent`: plays what a candidate-scoring network ranks highest, whatever computes the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.observation import ViewBatch
+from ..envs.crash.rules import CrashRules
+from .protocol import Actions, BaseAgent, Choices
+from .scorer_inputs import scorer_inputs
+
+__all__ = ["ScoreFunction", "ScorerAgent"]
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+ScoreFunction: TypeAlias = Callable[[Floats, Floats], Floats]
+"""From candidates (n, k, features) and context (n, context) to logits (n, k + 4)."""
+
+# Rows of a batch are scored in groups of like width, so that one deal with a hundred candidates pads few others.
+_WIDTHS = (8, 32)
+# What decides which games a network was made for; other options (target, finish, ...) it sees or may be played under.
+_MUST_MATCH = ("players", "cards_dealt", "lowest_hand", "flush_high", "exchange", "crash_call", "ranks", "target", "finish",
+               "crash_reward", "crash_call_bonus", "crash_call_penalty", "quads_bonus")  # fmt: skip
+
+
+class ScorerAgent(BaseAgent):
+    """An agent around a network.
+
+    Args:
+        name: what it is called.
+        score: the network.
+        rules: the rules it was made for.
+        k: how many candidates it was trained to see at most.
+        temperature: 0 plays the highest logit; above, actions are drawn with probability ``exp(logit / temperature)``.
+
+    A batch under other rules is refused, naming both sides.
+    """
+
+    def __init__(self, name: str, score: ScoreFunction, *, rules: CrashRules, k: int, temperature: float = 0.0) -> None:
+        if not temperature >= 0:
+            raise ValueError(f"temperature={temperature!r}: expected 0 or more")
+        self.name = name
+        self.rules = rules
+        self.k = k
+        self.score = score
+        self._temperature = temperature
+
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return the partition of the candidate chosen, one a view: int32 (n,)."""
+        self._check(views.rules)
+        found = views.undominated()
+        chosen = np.empty(len(views), np.int32)
+        # Drawn for all rows first, so that grouping cannot change what a row gets.
+        noise = self._noise(rng, (len(views), min(self.k, int(found.counts.max()))))
+        widths = np.minimum(found.counts, self.k)
+        group = np.searchsorted(_WIDTHS, widths)
+        for number in np.unique(group):
+            rows = np.flatnonzero(group == number)
+            inputs = scorer_inputs(views.select(rows), self.k)
+            width = inputs.partitions.shape[1]
+            logits = self.score(inputs.candidates, inputs.context)[:, :width]
+            logits = np.where(inputs.partitions < 0, -np.inf, logits)
+            if noise is not None:
+                logits = logits / self._temperature + noise[rows, :width]
+            chosen[rows] = inputs.partitions[np.arange(len(rows)), logits.argmax(axis=1)]
+        return chosen
+
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Return whether exchange scores above keep, one a view: bool (n,)."""
+        return self._choose(views, rng, first=0)
+
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Return whether call scores above pass, one a view: bool (n,)."""
+        return self._choose(views, rng, first=2)
+
+    def _choose(self, views: ViewBatch, rng: np.random.Generator, *, first: int) -> Choices:
+        self._check(views.rules)
+        inputs = scorer_inputs(views, self.k)
+        extras = self.score(inputs.candidates, inputs.context)[:, inputs.partitions.shape[1] :]
+        logits = extras[:, first : first + 2]
+        noise = self._noise(rng, logits.shape)
+        if noise is not None:
+            logits = logits / self._temperature + noise
+        return np.asarray(logits[:, 1] > logits[:, 0])
+
+    def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
+        """Gumbel noise: the highest of logits plus noise is a draw from their softmax."""
+        return rng.gumbel(size=shape) if self._temperature > 0 else None
+
+    def _check(self, rules: CrashRules) -> None:
+        if rules == self.rules:
+            return
+        differing = [name for name in _MUST_MATCH if getattr(rules, name) != getattr(self.rules, name)]
+        if differing:
+            ours = ", ".join(f"{name}={getattr(self.rules, name)}" for name in differing)
+            theirs = ", ".join(f"{name}={getattr(rules, name)}" for name in differing)
+            raise ValueError(f"{self.name!r} was made for {ours}, the table plays {theirs}")

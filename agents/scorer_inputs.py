@@ -1,0 +1,92 @@
+"""What a candidate-scoring network is fed, for many views at once: the one place where views become its inputs.
+
+The network sees, for each decision, the candidates' feature rows (`prial.envs.crash.features`) and the *context*: the public
+pieces of the observation, in their order. It answers ``k + 4`` logits: one a candidate, then keep, exchange, pass, call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.candidates_view import best_candidates
+from ..envs.crash.features import CANDIDATE_FEATURES, FEATURES_VERSION, candidate_features
+from ..envs.crash.observation import ViewBatch, encode, observation_layout
+from ..envs.crash.partitions import Candidates, candidates_of
+from ..envs.crash.rules import CrashRules
+
+__all__ = ["ScorerInputs", "context_names", "context_slice", "layout_version", "scorer_inputs"]
+
+
+def context_slice(rules: CrashRules) -> slice:
+    """Return where the public pieces lie in the observation: they are its end."""
+    layout = observation_layout(rules)
+    private = sum(piece.size for piece in layout if not piece.public)
+    assert [piece.public for piece in layout] == sorted(piece.public for piece in layout)
+    return slice(private, sum(piece.size for piece in layout))
+
+
+def context_names(rules: CrashRules) -> tuple[str, ...]:
+    """Return the names of the context's numbers.
+
+    >>> context_names(CrashRules.preset("online"))[5:8]
+    ('scores[0]', 'scores[1]', 'scores[2]')
+    """
+    return tuple(f"{p.name}[{i}]" for p in observation_layout(rules) if p.public for i in range(p.size))
+
+
+def layout_version(rules: CrashRules) -> str:
+    """Return a text that changes whenever the inputs of a network do: features' version and the names of all numbers."""
+    return f"features {FEATURES_VERSION}: {','.join(CANDIDATE_FEATURES)}; context: {','.join(context_names(rules))}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ScorerInputs:
+    """Inputs of a batch of decisions, padded to the largest number of candidates.
+
+    Attributes:
+        candidates: float32 (n, k, features), zeros below each row's candidates.
+        context: float32 (n, context).
+        partitions: partition index of each candidate, int32 (n, k), -1 below.
+    """
+
+    candidates: npt.NDArray[np.float32]
+    context: npt.NDArray[np.float32]
+    partitions: npt.NDArray[np.int32]
+
+
+def _shown(views: ViewBatch, row: int, k: int) -> Candidates:
+    """What `candidate_view` shows for one view."""
+    laid = int(views.laid[row])
+    if laid >= 0:
+        return candidates_of(laid, views.cards[row].tolist(), views.rules)
+    return best_candidates(views.undominated()[row], views.rules, k)
+
+
+def scorer_inputs(views: ViewBatch, k: int) -> ScorerInputs:
+    """Return the inputs of a network for each view.
+
+    Args:
+        views: of seats that are to act.
+        k: how many candidates the network was trained to see at most.
+    """
+    rules = views.rules
+    found = views.undominated()
+    if (views.laid < 0).all() and int(found.counts.max()) <= k:
+        counts, partitions = found.counts, found.partitions
+        rows = candidate_features(found, rules)
+    else:
+        shown = [_shown(views, row, k) for row in range(len(views))]
+        counts = np.array([len(candidates) for candidates in shown])
+        partitions = np.concatenate([candidates.partitions for candidates in shown])
+        rows = np.concatenate([candidate_features(candidates, rules) for candidates in shown])
+    owner = np.repeat(np.arange(len(views)), counts)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    width = int(counts.max())
+    padded = np.zeros((len(views), width, len(CANDIDATE_FEATURES)), np.float32)
+    padded[owner, place] = rows
+    indices = np.full((len(views), width), -1, np.int32)
+    indices[owner, place] = partitions
+    return ScorerInputs(candidates=padded, context=encode(views)[:, context_slice(rules)], partitions=indices)

@@ -1,0 +1,65 @@
+"""Past versions of the learner as opponents: the network in plain NumPy, quick for one table at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors.numpy import load_file
+
+from ..agents.scorer_agent import ScorerAgent
+from ..envs.crash.rules import CrashRules
+from .scorer import CandidateScorer
+
+__all__ = ["numpy_scores", "past_version", "torch_agent"]
+
+Floats = npt.NDArray[np.float32]
+
+
+def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Floats, context: Floats) -> Floats:
+    """Return the logits of `CandidateScorer.forward`, computed from its weights: float32 (n, k + 4)."""
+
+    def linear(name: str, x: Floats) -> Floats:
+        return np.asarray(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], np.float32)
+
+    scaled = context * scale
+    n, k, _ = candidates.shape
+    present = candidates[:, :, 0] > 0
+    owner = np.nonzero(present)[0]
+    hidden = np.concatenate([candidates[present], scaled[owner]], axis=1)
+    layer = 0
+    while f"trunk.{layer}.weight" in weights:
+        hidden = np.maximum(linear(f"trunk.{layer}", hidden), 0)
+        layer += 2  # a ReLU lies between
+    logits = np.zeros((n, k), np.float32)
+    logits[present] = linear("candidate_head", hidden)[:, 0]
+    largest = np.zeros((n, hidden.shape[1]), np.float32)
+    np.maximum.at(largest, owner, hidden)
+    table = np.maximum(linear("table_head.0", np.concatenate([largest, scaled], axis=1)), 0)
+    return np.concatenate([logits, linear("extras_head", table)], axis=1)
+
+
+def past_version(path: Path, *, rules: CrashRules, hidden: list[int], k: int) -> ScorerAgent:
+    """Return a version of the pool as an agent that plays as it did when it learned: drawn from its probabilities."""
+    weights = load_file(path)
+    scale = CandidateScorer(rules, hidden).scale.numpy()
+
+    def score(candidates: Floats, context: Floats) -> Floats:
+        return numpy_scores(weights, scale, candidates, context)
+
+    return ScorerAgent(path.stem, score, rules=rules, k=k, temperature=1.0)
+
+
+def torch_agent(scorer: CandidateScorer, *, name: str, rules: CrashRules, k: int) -> ScorerAgent:
+    """Return a network as an agent that plays its highest logit."""
+
+    def score(candidates: Floats, context: Floats) -> Floats:
+        device = scorer.scale.device
+        with torch.no_grad():
+            logits, _ = scorer(torch.from_numpy(candidates).to(device), torch.from_numpy(context).to(device))
+        return np.asarray(logits.cpu().numpy(), np.float32)
+
+    return ScorerAgent(name, score, rules=rules, k=k)

@@ -1,0 +1,364 @@
+"""`prial train ppo`: MaskablePPO on `SingleSeat` over candidates, against a pool that includes past versions of itself.
+
+The run advances in *stretches* of whole updates. Between two stretches a checkpoint is written and every source of chance
+(tables, opponents, exploration, minibatches) is seeded afresh from (seed, step). A run that was killed goes on from its last
+checkpoint exactly as an unbroken one does from there.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import configure
+from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.utils import set_random_seed
+from stable_baselines3.common.vec_env import DummyVecEnv
+from torch import Tensor
+
+from ..agents.protocol import Agent
+from ..agents.registry import make
+from ..agents.single_seat import SingleSeat
+from ..envs.crash.rules import CrashRules
+from .arena import run_arena
+from .past_versions import past_version, torch_agent
+from .ppo_config import PPOConfig
+from .ppo_policy import ScorerPolicy
+from .run_folder import Checkpoint, RunFolder
+from .scorer import CandidateScorer
+
+__all__ = ["PPOProgress", "load_scorer", "train_ppo"]
+
+# Branches of the run's seed.
+_TABLES, _OPPONENTS, _EXPLORATION, _EVALUATION, _WEIGHTS = range(5)
+_RATIO_TOLERANCE = 1e-3
+_EPISODE_FACTS = ("win_share", "points_per_round", "illegal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PPOProgress:
+    """Where a run stands.
+
+    Attributes:
+        step, total: decisions so far and in all.
+        seconds: since this process began to train.
+        steps_per_second: in this process.
+        win_share: of the newest evaluation, None before the first.
+        opponent: whom it played there.
+    """
+
+    step: int
+    total: int
+    seconds: float
+    steps_per_second: float
+    win_share: float | None
+    opponent: str
+
+
+def _branch(config: PPOConfig, branch: int, step: int) -> int:
+    """A seed of its own for each use and stretch, below 2**32 as torch and SB3 want it."""
+    return int(np.random.SeedSequence(config.seed, spawn_key=(branch, step)).generate_state(1)[0])
+
+
+class _Opponents:
+    """The pool: fixed agents by name, and past versions."""
+
+    def __init__(self, config: PPOConfig, rules: CrashRules, folder: RunFolder) -> None:
+        self._config, self._rules, self._folder = config, rules, folder
+        self._fixed: list[Agent] = [make(name) for name in config.opponents]
+        self._past: dict[Path, Agent] = {}
+
+    def deal_out(self, tables: DummyVecEnv, step: int) -> None:
+        """Give every table its opponents for the next update, each drawn from the pool."""
+        config = self._config
+        rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=(_OPPONENTS, step)))
+        files = self._folder.past_versions()
+        self._past = {file: self._past.get(file) or self._load(file) for file in files}
+        past = [self._past[file] for file in files]
+        for table in range(config.envs):
+            own = bool(past) and rng.random() < config.self_play_share
+            pool = past if own else self._fixed
+            chosen = [pool[int(rng.integers(len(pool)))] for _ in range(self._rules.players - 1)]
+            tables.env_method("set_opponents", chosen, indices=table)
+
+    def _load(self, file: Path) -> Agent:
+        return past_version(file, rules=self._rules, hidden=list(self._config.hidden), k=self._config.candidates)
+
+
+class _Watch(BaseCallback):
+    """Keeps the run honest and talks about it: opponents, ratios, TensorBoard, progress, evaluation."""
+
+    def __init__(self, config: PPOConfig, opponents: _Opponents, state: _State, report: Callable[[float | None], None]):
+        super().__init__()
+        self._config, self._opponents, self._state, self._report = config, opponents, state, report
+        self._facts: dict[str, list[float]] = {name: [] for name in _EPISODE_FACTS}
+
+    def _on_rollout_start(self) -> None:
+        self._opponents.deal_out(self.training_env, self.num_timesteps)  # type: ignore[arg-type]
+
+    def _on_step(self) -> bool:
+        for info in self.locals["infos"]:
+            if "win_share" in info:
+                for name, values in self._facts.items():
+                    values.append(float(info[name]))
+        return True
+
+    def _on_rollout_end(self) -> None:
+        check_ratios(self.model)  # type: ignore[arg-type]
+        for name, values in self._facts.items():
+            if values:
+                self.logger.record(f"rollout/{name}", float(np.mean(values)))
+                values.clear()
+        due = self._state.evaluated_at is None or (
+            self.num_timesteps - self._state.evaluated_at >= self._config.evaluate_every
+        )
+        if due:
+            scorer = self.model.policy.scorer  # type: ignore[union-attr, operator]
+            share, rating = evaluate(scorer, self._config, step=self.num_timesteps)  # type: ignore[arg-type]
+            self._state.evaluated_at, self._state.win_share = self.num_timesteps, share
+            self.logger.record(f"evaluation/win_share_vs_{self._config.opponents[0]}", share)
+            self.logger.record("evaluation/rating", rating)
+        self._report(self._state.win_share)
+
+
+@dataclass(slots=True)
+class _State:
+    """What a checkpoint keeps beside weights and optimizer."""
+
+    updates: int = 0
+    evaluated_at: int | None = None
+    win_share: float | None = None
+    snapshot_at: int = 0
+
+
+def check_ratios(model: MaskablePPO) -> None:
+    """Check that acting and learning see the same probabilities: before an update every ratio is 1.
+
+    Raises:
+        RuntimeError: they differ, so a mask or an observation was lost on the way.
+    """
+    buffer = model.rollout_buffer
+    observations = {name: torch.as_tensor(rows.reshape(-1, *rows.shape[2:])) for name, rows in buffer.observations.items()}  # type: ignore[attr-defined]
+    actions = torch.as_tensor(buffer.actions.reshape(-1)).long()
+    masks = buffer.action_masks.reshape(-1, buffer.action_masks.shape[-1])  # type: ignore[attr-defined]
+    device = model.device
+    with torch.no_grad():
+        _, now, _ = model.policy.evaluate_actions(  # type: ignore[call-arg]
+            {name: rows.to(device) for name, rows in observations.items()},
+            actions.to(device),
+            action_masks=torch.as_tensor(masks).to(device),
+        )
+    ratios = torch.exp(now.cpu() - torch.as_tensor(buffer.log_probs.reshape(-1)))
+    worst = float((ratios - 1).abs().max())
+    if not worst < _RATIO_TOLERANCE:
+        raise RuntimeError(f"acting and learning disagree: a probability ratio is off by {worst:.3g} before the update")
+
+
+def evaluate(scorer: CandidateScorer, config: PPOConfig, *, step: int) -> tuple[float, float]:
+    """Return the win share against the first fixed opponent on every other seat, and the rating that it stands for.
+
+    Deals come from a branch of the seed that training never uses. The rating is in Elo points above that opponent, by
+    Plackett and Luce: a share of ``g / (g + n - 1)`` against ``n - 1`` equals stands for a strength ratio of ``g``.
+    """
+    rules = config.made_rules()
+    learner = torch_agent(scorer, name="learner", rules=rules, k=config.candidates)
+    seed = _branch(config, _EVALUATION, step)
+    result = run_arena([learner, make(config.opponents[0])], rules=rules, games=config.evaluate_games, seed=seed, jobs=1)
+    share = result.agents[0].win_share.value
+    bounded = min(max(share, 1e-3), 1 - 1e-3)
+    return share, 400 * math.log10(bounded * (rules.players - 1) / (1 - bounded))
+
+
+def train_ppo(
+    config: PPOConfig,
+    folder: str | Path,
+    *,
+    resume: bool = False,
+    progress: Callable[[PPOProgress], None] | None = None,
+) -> Path:
+    """Train, or go on with a run, until `total_steps`; return the run's folder.
+
+    Args:
+        config: what to do. When resuming it must be the run's own.
+        folder: of the run.
+        resume: go on from the newest checkpoint.
+        progress: called after every update's decisions have been made.
+
+    Raises:
+        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume.
+        RuntimeError: acting and learning disagree, or agents fail.
+    """
+    run = RunFolder(Path(folder))
+    if resume:
+        run.about()
+        run.set_status("running")
+    else:
+        run.start(config.model_dump())
+    torch.set_num_threads(config.threads)
+    try:
+        _train(config, run, progress)
+    except KeyboardInterrupt:
+        run.set_status("stopped")
+        raise
+    except BaseException:
+        run.set_status("failed")
+        raise
+    run.set_status("finished")
+    return run.path
+
+
+def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], None] | None) -> None:
+    rules = config.made_rules()
+    tables = _tables(config, rules)
+    model = _model(config, rules, tables)
+    model.set_logger(configure(str(run.tensorboard), ["tensorboard"]))
+    state = _restore(model, run.latest())
+    opponents = _Opponents(config, rules, run)
+    began, first = time.monotonic(), model.num_timesteps
+
+    def report(win_share: float | None) -> None:
+        if progress is not None:
+            seconds = time.monotonic() - began
+            done = model.num_timesteps
+            speed = (done - first) / max(seconds, 1e-9)
+            progress(
+                PPOProgress(
+                    step=done,
+                    total=config.total_steps,
+                    seconds=seconds,
+                    steps_per_second=speed,
+                    win_share=win_share,
+                    opponent=config.opponents[0],
+                )
+            )
+
+    rollout = config.envs * config.rollout_steps
+    stretch = rollout * max(1, config.checkpoint_every // rollout)
+    while model.num_timesteps < config.total_steps:
+        step = model.num_timesteps
+        _reseed(model, tables, config, step)
+        model.learn(
+            total_timesteps=min(stretch, config.total_steps - step),
+            callback=_Watch(config, opponents, state, report),
+            log_interval=1,
+            reset_num_timesteps=False,
+        )
+        state.updates = model._n_updates
+        if model.num_timesteps - state.snapshot_at >= config.snapshot_every:
+            run.add_past_version(model.num_timesteps, _scorer(model).state_dict(), keep=config.pool_size)
+            state.snapshot_at = model.num_timesteps
+        run.save(_checkpoint(model, state))
+    tables.close()
+
+
+def _tables(config: PPOConfig, rules: CrashRules) -> DummyVecEnv:
+    def table() -> Monitor[Any, Any]:
+        env = SingleSeat(
+            rules, opponents=config.opponents[:1], k=config.candidates, reward=config.reward, episode=config.episode
+        )
+        return Monitor(env)
+
+    return DummyVecEnv([table] * config.envs)
+
+
+def _model(config: PPOConfig, rules: CrashRules, tables: DummyVecEnv) -> MaskablePPO:
+    return MaskablePPO(
+        ScorerPolicy,
+        tables,
+        n_steps=config.rollout_steps,
+        batch_size=config.batch_size,
+        n_epochs=config.epochs,
+        # Progress as SB3 counts it is of the stretch; the run's own is set by `_reseed`.
+        learning_rate=config.learning_rate,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        clip_range=config.clip_range,
+        ent_coef=config.entropy,
+        vf_coef=config.value_weight,
+        max_grad_norm=config.max_grad_norm,
+        policy_kwargs={"rules": rules, "hidden": tuple(config.hidden)},
+        seed=_branch(config, _WEIGHTS, 0),
+        device=config.device,
+    )
+
+
+def _reseed(model: MaskablePPO, tables: DummyVecEnv, config: PPOConfig, step: int) -> None:
+    """Begin a stretch: new games at every table, fresh chance, and the learning rate for this part of the run."""
+    set_random_seed(_branch(config, _EXPLORATION, step))
+    tables.seed(_branch(config, _TABLES, step))
+    model._last_obs = tables.reset()  # type: ignore[assignment]
+    model._last_episode_starts = np.ones(config.envs, dtype=bool)
+    rate = config.learning_rate * (1 - 0.9 * step / config.total_steps)
+    model.lr_schedule = lambda _: rate
+
+
+def _scorer(model: MaskablePPO) -> CandidateScorer:
+    return model.policy.scorer  # type: ignore[no-any-return, union-attr, operator]
+
+
+def _checkpoint(model: MaskablePPO, state: _State) -> Checkpoint:
+    optimizer: dict[str, Tensor] = {}
+    for number, slots in model.policy.optimizer.state_dict()["state"].items():
+        optimizer.update({f"{number}.{name}": torch.as_tensor(value) for name, value in slots.items()})
+    return Checkpoint(
+        step=model.num_timesteps,
+        weights=_scorer(model).state_dict(),
+        optimizer=optimizer,
+        state={
+            "updates": state.updates,
+            "evaluated_at": state.evaluated_at,
+            "win_share": state.win_share,
+            "snapshot_at": state.snapshot_at,
+        },
+    )
+
+
+def _restore(model: MaskablePPO, checkpoint: Checkpoint | None) -> _State:
+    if checkpoint is None:
+        return _State()
+    _scorer(model).load_state_dict(checkpoint.weights)
+    optimizer = model.policy.optimizer
+    slots: dict[int, dict[str, Tensor]] = {}
+    for key, value in checkpoint.optimizer.items():
+        number, name = key.split(".", 1)
+        slots.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
+    model.num_timesteps = checkpoint.step
+    state = _State(**checkpoint.state)
+    model._n_updates = state.updates
+    return state
+
+
+def load_scorer(folder: str | Path) -> tuple[CandidateScorer, PPOConfig, int]:
+    """Return the newest network of a run, its configuration, and its step.
+
+    Raises:
+        RunError: no run, or no checkpoint yet.
+        ConfigError: a configuration that this version cannot read.
+    """
+    from .ppo_config import ConfigError
+    from .run_folder import RunError
+
+    run = RunFolder(Path(folder))
+    about = run.about()
+    checkpoint = run.latest()
+    if checkpoint is None:
+        raise RunError(f"the run in {str(run.path)!r} has no checkpoint yet")
+    try:
+        config = PPOConfig.model_validate(about["config"])
+    except ValueError as error:
+        raise ConfigError(f"the configuration of the run in {str(run.path)!r} is not readable: {error}") from None
+    scorer = CandidateScorer(config.made_rules(), config.hidden)
+    try:
+        scorer.load_state_dict(checkpoint.weights)
+    except RuntimeError as error:
+        raise RunError(f"the weights in {str(run.path)!r} do not fit this version: {error}") from None
+    return scorer.eval(), config, checkpoint.step

@@ -1,0 +1,143 @@
+"""What a PPO run is made of: one flat, typed, validated value; its fields are the documentation of ``prial train ppo``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ..envs.crash.presets import load_rules
+from ..envs.crash.rules import CrashRules, RulesError
+
+__all__ = ["ConfigError", "PPOConfig", "config_names", "load_ppo_config"]
+
+Positive = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message names key and value."""
+
+
+class PPOConfig(BaseModel):
+    """A run of MaskablePPO on `SingleSeat`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    rules: str = Field("online", description="rule set by name, or the path of a YAML file")
+    rule_options: dict[str, Any] = Field(default_factory=dict, description="options set otherwise on top of the rules")
+    reward: Literal["win", "points"] = Field("win", description="what is paid: win shares, or each round's margin")
+    episode: Literal["game", "round"] = Field("game", description="whole games, or single rounds (paid in points)")
+    candidates: Positive = Field(32, description="how many arrangements a deal offers at most")
+    opponents: list[str] = Field(["greedy", "random"], min_length=1, description="fixed members of the opponents' pool")
+    self_play_share: Share = Field(0.5, description="share of tables whose opponents are past versions of the learner")
+    snapshot_every: Positive = Field(25_000, description="steps between two past versions that join the pool")
+    pool_size: Positive = Field(8, description="how many past versions are kept, the newest")
+    hidden: list[Positive] = Field([64, 64], min_length=1, description="widths of the network's layers")
+    envs: Positive = Field(16, description="tables played side by side")
+    total_steps: Positive = Field(120_000, description="decisions of the learner in all")
+    rollout_steps: Positive = Field(256, description="decisions at each table between two updates")
+    batch_size: Positive = Field(1024, description="decisions in a gradient step")
+    epochs: Positive = Field(4, description="passes over the decisions of an update")
+    learning_rate: float = Field(1e-3, gt=0, le=1, description="step size of Adam, falling linearly to a tenth")
+    gamma: Share = Field(1.0, description="discount per decision")
+    gae_lambda: Share = Field(0.95, description="lambda of generalised advantage estimation")
+    clip_range: float = Field(0.2, gt=0, le=1, description="clipping of PPO's ratio")
+    entropy: float = Field(0.01, ge=0, description="weight of the entropy bonus")
+    value_weight: float = Field(0.5, ge=0, description="weight of the value loss")
+    max_grad_norm: float = Field(0.5, gt=0, description="gradient norm at which gradients are clipped")
+    evaluate_every: Positive = Field(20_000, description="steps between two evaluations")
+    evaluate_games: Positive = Field(600, description="games of an evaluation against the first fixed opponent")
+    checkpoint_every: Positive = Field(10_000, description="steps between two checkpoints")
+    seed: int = Field(1, ge=0, description="of everything drawn in training; evaluation uses another branch")
+    device: str = Field("cpu", description="torch device: cpu, cuda, or auto")
+    threads: Positive = Field(1, description="threads of torch in the learner")
+
+    @field_validator("rule_options")
+    @classmethod
+    def _plain_options(cls, options: dict[str, Any]) -> dict[str, Any]:
+        if "name" in options:
+            raise ValueError("'name' is no option")
+        return options
+
+    @model_validator(mode="after")
+    def _playable(self) -> PPOConfig:
+        if self.episode == "round" and self.reward == "win":
+            raise ValueError("reward='win' with episode='round': a single round is paid in points (reward='points')")
+        if self.envs * self.rollout_steps < self.batch_size:
+            raise ValueError(
+                f"batch_size={self.batch_size} is more than envs * rollout_steps = {self.envs * self.rollout_steps}"
+            )
+        self.made_rules()
+        return self
+
+    def made_rules(self) -> CrashRules:
+        """Return the rules that are played."""
+        return load_rules(self.rules, **self.rule_options)
+
+
+def config_names() -> tuple[str, ...]:
+    """Return the names of the PPO configurations that ship.
+
+    >>> "ppo-online" in config_names()
+    True
+    """
+    folder = resources.files("prial.configs") / "training"
+    return tuple(sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".yaml")))
+
+
+def load_ppo_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> PPOConfig:
+    """Return the configuration of a shipped name or a YAML file, with some keys set otherwise.
+
+    Raises:
+        ConfigError: unreadable, an unknown key (the nearest is named), or a value out of range.
+
+    >>> load_ppo_config("ppo-online", {"seed": 5}).seed
+    5
+    """
+    if isinstance(source, Path) or str(source).endswith((".yaml", ".yml")):
+        try:
+            text = Path(source).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read the configuration {str(source)!r}: {error}") from None
+    elif source in config_names():
+        text = (resources.files("prial.configs") / "training" / f"{source}.yaml").read_text(encoding="utf-8")
+    else:
+        raise ConfigError(f"no configuration {source!r}. Known: {', '.join(config_names())}, or the path of a YAML file")
+    try:
+        content = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{str(source)!r} is not YAML: {error}") from None
+    if content is None:
+        content = {}
+    if not isinstance(content, dict):
+        raise ConfigError(f"{str(source)!r}: expected keys, one a line, such as 'seed: 1'")
+    return _validated({**content, **(overrides or {})}, where=str(source))
+
+
+def _validated(content: dict[str, Any], where: str) -> PPOConfig:
+    try:
+        return PPOConfig.model_validate(content)
+    except (ValidationError, RulesError) as error:
+        raise ConfigError(f"configuration {where!r}: {_explain(error)}") from None
+
+
+def _explain(error: ValidationError | RulesError) -> str:
+    if isinstance(error, RulesError):
+        return str(error)
+    lines = []
+    for fault in error.errors():
+        key = ".".join(map(str, fault["loc"]))
+        if fault["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(key, PPOConfig.model_fields, n=1)
+            lines.append(f"unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        elif not key:
+            lines.append(fault["msg"].removeprefix("Value error, "))
+        else:
+            lines.append(f"{key}={fault['input']!r}: {fault['msg'].removeprefix('Value error, ')}")
+    return "; ".join(lines)

@@ -1,0 +1,96 @@
+"""The network: scores each candidate with shared weights, and the four extras and the value from all of them together.
+
+Two ways to compute the same thing: `forward` on padded candidates (what is exported) and `score_rows` on the candidates
+alone, without padding (what training uses: a deal has 5.6 candidates on average).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from ..agents.scorer_inputs import context_names
+from ..envs.crash.candidates_view import NUM_EXTRAS
+from ..envs.crash.features import CANDIDATE_FEATURES
+from ..envs.crash.rules import CrashRules
+
+__all__ = ["CandidateScorer", "masked_logits"]
+
+_FAR_BELOW = -1e8
+
+
+def masked_logits(logits: Tensor, mask: Tensor) -> Tensor:
+    """Return logits with everything that the mask (bool, same shape) rules out pushed far below all others."""
+    return torch.where(mask, logits, torch.full_like(logits, _FAR_BELOW))
+
+
+class CandidateScorer(nn.Module):
+    """Candidate rows and context in, a logit for every choice and the value of the decision out.
+
+    A candidate's row and the context go through a shared trunk; its logit is a linear function of that. The extras (keep,
+    exchange, pass, call) and the value come from the trunk's largest activations over all candidates, and the context.
+    The order of candidates therefore cannot matter.
+
+    Args:
+        rules: fix the size of the context and how scores are scaled.
+        hidden: widths of the trunk's layers.
+    """
+
+    scale: Tensor
+
+    def __init__(self, rules: CrashRules, hidden: Sequence[int] = (64, 64)) -> None:
+        super().__init__()
+        names = context_names(rules)
+        scales = [_scale_of(name, rules) for name in names]
+        self.register_buffer("scale", torch.tensor(scales, dtype=torch.float32), persistent=False)
+        layers: list[nn.Module] = []
+        width = len(CANDIDATE_FEATURES) + len(names)
+        for size in hidden:
+            layers += [nn.Linear(width, size), nn.ReLU()]
+            width = size
+        self.trunk = nn.Sequential(*layers)
+        self.candidate_head = nn.Linear(width, 1)
+        self.table_head = nn.Sequential(nn.Linear(width + len(names), width), nn.ReLU())
+        self.extras_head = nn.Linear(width, NUM_EXTRAS)
+        self.value_head = nn.Linear(width, 1)
+        for head in (self.candidate_head, self.extras_head):
+            # Every choice about equally likely at first.
+            nn.init.normal_(head.weight, std=0.01)
+            nn.init.zeros_(head.bias)
+
+    def forward(self, candidates: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits (n, k + 4) and values (n,) of padded candidates (n, k, features) and context (n, context)."""
+        scaled = context * self.scale
+        spread = scaled.unsqueeze(1).expand(-1, candidates.shape[1], -1)
+        hidden = self.trunk(torch.cat([candidates, spread], dim=2))
+        logits = self.candidate_head(hidden).squeeze(2)
+        present = candidates[:, :, :1]
+        # Activations are 0 or more, so padding, set to 0, never is the largest.
+        extras, values = self._heads((hidden * present).amax(dim=1), scaled)
+        return torch.cat([logits, extras], dim=1), values
+
+    def score_rows(self, candidates: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what `forward` returns, computing only the candidates that are there; padding's logits are 0."""
+        scaled = context * self.scale
+        present = candidates[:, :, 0] > 0
+        owner, _ = present.nonzero(as_tuple=True)
+        hidden = self.trunk(torch.cat([candidates[present], scaled[owner]], dim=1))
+        logits = torch.zeros(present.shape, dtype=hidden.dtype, device=hidden.device)
+        logits[present] = self.candidate_head(hidden).squeeze(1)
+        largest = torch.zeros(len(candidates), hidden.shape[1], dtype=hidden.dtype, device=hidden.device)
+        largest = largest.scatter_reduce(0, owner.unsqueeze(1).expand_as(hidden), hidden, "amax")
+        extras, values = self._heads(largest, scaled)
+        return torch.cat([logits, extras], dim=1), values
+
+    def _heads(self, largest: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
+        table = self.table_head(torch.cat([largest, context], dim=1))
+        return self.extras_head(table), self.value_head(table).squeeze(1)
+
+
+def _scale_of(name: str, rules: CrashRules) -> float:
+    if name.startswith("scores["):
+        return 1 / rules.target
+    return 1 / rules.max_rounds if name.startswith("rounds_played") else 1.0
