@@ -51,8 +51,7 @@ class _Coder:
     """Both directions between a game and candidate actions, shared by both wrappers; `noop` only in the parallel API."""
 
     def __init__(self, rules: CrashRules, agents: list[str], *, k: int, noop: bool) -> None:
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k={k!r}: expected a whole number from 1, the most candidates to choose from")
+        _check_k(k)
         self.k = k
         self.num_actions = k + NUM_EXTRAS + noop
         self.action_spaces = {agent: spaces.Discrete(self.num_actions) for agent in agents}
@@ -100,6 +99,11 @@ class _Coder:
         if self.k <= action < self.num_actions:
             return _EXTRAS[action - self.k]
         return f"no action, 0 to {self.num_actions - 1} are"
+
+
+def _check_k(k: object) -> None:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        raise ValueError(f"k={k!r}: expected a whole number from 1, the most candidates to choose from")
 
 
 class AECCandidateActions(BaseWrapper[str, Observation, int | None]):  # type: ignore[misc]  # pettingzoo has no types
@@ -232,11 +236,11 @@ class ParallelCandidateActions(BaseParallelWrapper[str, Observation, int]):  # t
 
 
 @overload
-def CandidateActions(env: AECEnv[str, Any, Any], *, k: int = ...) -> AECCandidateActions: ...
+def CandidateActions(env: CrashParallelEnv, *, k: int = ...) -> ParallelCandidateActions: ...
 @overload
-def CandidateActions(env: ParallelEnv[str, Any, Any], *, k: int = ...) -> ParallelCandidateActions: ...
+def CandidateActions(env: AECEnv[str, Any, Any], *, k: int = ...) -> AECCandidateActions: ...
 def CandidateActions(  # noqa: N802  # it makes a wrapper, and is named like one
-    env: AECEnv[str, Any, Any] | ParallelEnv[str, Any, Any], *, k: int = 128
+    env: AECEnv[str, Any, Any] | CrashParallelEnv, *, k: int = 128
 ) -> AECCandidateActions | ParallelCandidateActions:
     """Return an environment of `crash_v0` in which each arrangement is one of at most k candidates.
 
