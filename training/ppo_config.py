@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -75,6 +77,12 @@ class PPOConfig(BaseModel):
             )
         self.made_rules()
         return self
+
+    @property
+    def key(self) -> str:
+        """A short hash of everything but the seed, for the name of a run."""
+        content = json.dumps(self.model_dump(exclude={"seed"}), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     def made_rules(self) -> CrashRules:
         """Return the rules that are played."""
