@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import agents, arena, arrangements, tables
-from .console import never_fail_to_encode
+from .commands import agents, arena, arrangements, export, quickstart, tables, train
+from .console import complain, never_fail_to_encode
 
 __all__ = ["app", "main"]
 
@@ -26,13 +26,13 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("Stopped.", err=True)
+            complain("Stopped.")
             raise typer.Exit(130) from None
         except Exception as error:
             code = _exit_code(error)
             if code is None:
                 raise
-            typer.echo(f"Error: {_message(error)}", err=True)
+            complain(f"Error: {_message(error)}")
             raise typer.Exit(code) from None
 
 
@@ -88,7 +88,10 @@ def _options(
 app.command("arena")(arena.arena)
 app.command("agents")(agents.agents)
 app.command("arrangements")(arrangements.arrangements)
+app.command("export")(export.export)
+app.command("quickstart")(quickstart.quickstart)
 app.add_typer(tables.app, name="tables")
+app.add_typer(train.app, name="train")
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CommandError",
+    "complain",
     "never_fail_to_encode",
     "output",
     "progress_bar",
@@ -32,11 +33,16 @@ class CommandError(ValueError):
 
 
 def never_fail_to_encode() -> None:
-    """Write what a stream cannot encode as escapes instead of raising."""
-    for stream in (sys.stdout, sys.stderr):
+    """Read and write what a stream cannot encode as escapes instead of raising."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def complain(text: str) -> None:
+    """Write a line on standard error."""
+    sys.stderr.write(text + "\n")
 
 
 def output() -> Console:

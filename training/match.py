@@ -145,6 +145,8 @@ def _decide(
     try:
         answer = np.asarray(agent.act_many(views, rng))
     except Exception as error:  # an agent may fail in any way
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a compiled kernel comes out as a SystemError
+            raise KeyboardInterrupt from None
         table, seat = _culprit(agent, views, decisions, rng)
         raise ArenaError(
             f"{_who(table, seat, names, number)}: act_many raised {type(error).__name__}: {error}"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.synchronize import Event
 from typing import Any, TypeAlias, TypeVar
 
@@ -30,6 +32,19 @@ _LOOK_EVERY = 0.2  # seconds between looks at the counter
 _own: dict[str, Any] = {}
 
 
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore Ctrl-C for the moment in which processes start: they inherit it, and so import their modules in peace."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _start(plan: object, make_state: Callable[[Any], object], stop: Event, counter: Any) -> None:
     # The default action ends the process at once and silently, inside a compiled kernel too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -45,6 +60,7 @@ def _tick(units: int) -> None:
 
 
 def _do(work: Work[Any, Any, Piece], number: int) -> Piece:
+    _tick(0)
     if "state" not in _own:
         _own["state"] = _own["make_state"](_own["plan"])
     return work(_own["plan"], _own["state"], number, _tick)
@@ -77,7 +93,8 @@ def spread(
     stop, counter = context.Event(), context.Value("q", 0)
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start, initargs=(plan, make_state, stop, counter))
     try:
-        waiting: dict[Future[Piece], int] = {pool.submit(_do, work, number): number for number in range(pieces)}
+        with _uninterrupted():
+            waiting: dict[Future[Piece], int] = {pool.submit(_do, work, number): number for number in range(pieces)}
         while waiting:
             done, _ = wait(waiting, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
             progress(counter.value)
