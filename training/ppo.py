@@ -220,7 +220,10 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
     tables = _tables(config, rules)
     model = _model(config, rules, tables)
     model.set_logger(configure(str(run.tensorboard), ["tensorboard"]))
-    state = _restore(model, run.latest())
+    checkpoint = run.latest()
+    state = _restore(model, checkpoint)
+    # A run killed between the two may have left a past version that its checkpoint does not know.
+    run.drop_past_versions(after=0 if checkpoint is None else checkpoint.step)
     opponents = _Opponents(config, rules, run)
     began, first = time.monotonic(), model.num_timesteps
 
@@ -244,6 +247,7 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
     stretch = rollout * max(1, config.checkpoint_every // rollout)
     while model.num_timesteps < config.total_steps:
         step = model.num_timesteps
+        opponents.deal_out(tables, step)  # before the reset below, in which they may have to act first
         _reseed(model, tables, config, step)
         model.learn(
             total_timesteps=min(stretch, config.total_steps - step),

@@ -169,6 +169,12 @@ class RunFolder:
         for old in self.past_versions()[:-keep]:
             old.unlink()
 
+    def drop_past_versions(self, *, after: int) -> None:
+        """Remove the versions of later steps."""
+        for file in self.past_versions():
+            if int(file.stem.removeprefix("step-")) > after:
+                file.unlink()
+
     def past_versions(self) -> list[Path]:
         """Return the files of the pool, oldest first."""
         return sorted((self.path / "pool").glob("step-*.safetensors"))

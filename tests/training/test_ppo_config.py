@@ -1,0 +1,66 @@
+"""Configurations: what ships loads, what is wrong is named with its key and value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pydantic")
+
+from prial.training.ppo_config import ConfigError, PPOConfig, config_names, load_ppo_config
+
+
+@pytest.mark.parametrize("name", config_names())
+def test_every_configuration_that_ships_loads(name: str) -> None:
+    config = load_ppo_config(name)
+    assert config.made_rules().players >= 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"sed": 1}, r"unknown key 'sed'; did you mean 'seed'\?"),
+        ({"learning_rate": 7.0}, "learning_rate=7.0"),
+        ({"learning_rate": "fast"}, "learning_rate='fast'"),
+        ({"gamma": 3.96}, "gamma=3.96"),
+        ({"total_steps": 0}, "total_steps=0"),
+        ({"total_steps": True}, "total_steps=True"),
+        ({"opponents": []}, r"opponents=\[\]"),
+        ({"hidden": [64, -1]}, r"hidden\.1=-1"),
+        ({"rules": "onlin"}, "did you mean 'online'"),
+        ({"rule_options": {"players": 5}}, "players=5 with cards_dealt=13"),
+        ({"rule_options": {"colour": 5}}, "unknown option 'colour'"),
+        ({"episode": "round"}, "episode='round'"),
+        ({"envs": 2, "rollout_steps": 8, "batch_size": 64}, "batch_size=64"),
+        ({"seed": -1}, "seed=-1"),
+        ({"reward": "money"}, "reward='money'"),
+    ],
+)
+def test_errors_name_key_and_value(overrides: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_ppo_config("ppo-online", overrides)
+
+
+def test_files_are_read_and_their_faults_named(tmp_path: Path) -> None:
+    good = tmp_path / "mine.yaml"
+    good.write_text("seed: 7\nrule_options: {target: 10}\n", encoding="utf-8")
+    config = load_ppo_config(good)
+    assert (config.seed, config.made_rules().target) == (7, 10)
+    for text, message in (("- 1", "expected keys"), ("a: [", "is not YAML")):
+        good.write_text(text, encoding="utf-8")
+        with pytest.raises(ConfigError, match=message):
+            load_ppo_config(good)
+    with pytest.raises(ConfigError, match="cannot read"):
+        load_ppo_config(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="Known: .*ppo-online"):
+        load_ppo_config("nothing")
+
+
+def test_a_run_is_named_by_everything_but_its_seed() -> None:
+    assert load_ppo_config("ppo-online").key == load_ppo_config("ppo-online", {"seed": 9}).key
+    assert load_ppo_config("ppo-online").key != load_ppo_config("ppo-online", {"gamma": 0.9}).key
+
+
+def test_every_key_is_documented() -> None:
+    assert all(field.description for field in PPOConfig.model_fields.values())
