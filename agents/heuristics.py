@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..envs.brag import BragClass, weakest_strength
+from ..envs.brag import BragClass, triple_strength, weakest_strength
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import legal_partitions, partition_table
 from .protocol import Actions, BaseAgent, Choices
@@ -82,15 +82,21 @@ class RandomUndominated(BaseAgent):
 class Greedy(BaseAgent):
     """Lays the strongest Hand 1, then the strongest Hand 2, and so on: what card sites call auto-sort.
 
-    It exchanges where its own arrangement would not lay every hand or has a Hand 1 below a run. It calls a crash where it
-    has laid every hand, Hand 1 is a prial or running flush and no hand is below a flush.
+    It exchanges a hand that does not lay every position or has a Hand 1 below a running flush: near the best such rule with
+    13 cards (`bga` and `traditional`, two and three players; against others who do the same, win shares of 45 % without the
+    threshold and 50 % with it at two players, 29.0 % and 33.3 % at three).
+
+    It calls a crash with a Hand 1 of a prial of nines or better, a Hand 2 of a running flush or better and no hand below a
+    run. Where a call that succeeds gains as much as one that fails costs, that is worth a little at two players, nothing
+    either way at three and a little less than nothing at four; where only called crashes count, half of what can be had.
     """
 
     name = "greedy"
 
-    EXCHANGE_BELOW = weakest_strength(BragClass.RUN)
-    CALL_FIRST = weakest_strength(BragClass.RUNNING_FLUSH)
-    CALL_LAST = weakest_strength(BragClass.FLUSH)
+    EXCHANGE_BELOW = weakest_strength(BragClass.RUNNING_FLUSH)
+    CALL_FIRST = triple_strength("9c 9d 9h")
+    CALL_SECOND = weakest_strength(BragClass.RUNNING_FLUSH)
+    CALL_LAST = weakest_strength(BragClass.RUN)
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the first undominated partition, which is sorted so: int32 (n,)."""
@@ -106,4 +112,7 @@ class Greedy(BaseAgent):
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call with strong hands throughout: bool (n,)."""
         strengths = laid_strengths(views)
-        return (strengths[:, 0] >= self.CALL_FIRST) & (strengths[:, views.rules.hands - 1] >= self.CALL_LAST)
+        last = views.rules.hands - 1
+        least = (self.CALL_FIRST, self.CALL_SECOND) if last else (self.CALL_FIRST,)
+        strong = (strengths[:, : len(least)] >= least).all(axis=1)
+        return strong & (strengths[:, last] >= self.CALL_LAST)
