@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ..brag import strength_table, triple_index
 from ..cards import CardError, CardsLike, as_cards, format_cards
 from ..deals import DealStream
-from .actions import ActionLayout, action_layout
+from .actions import ActionLayout, action_layout, action_number
 from .arrangement import Arrangement
 from .events import (
     Arrange,
@@ -319,10 +319,10 @@ class Game:
         seat = pending[0] if seat is None else seat
         if seat not in range(self.rules.players):
             raise IllegalActionError(f"seat {seat!r} is not at the table; expected 0 to {self.rules.players - 1}")
-        index = getattr(action, "__index__", None)
-        if index is None or isinstance(action, bool):
+        number = action_number(action)
+        if number is None:
             raise IllegalActionError(f"player_{seat} ({self.phase.label} phase): {action!r} is not an action number")
-        action = int(index())
+        action = number
         layout = self.layout
         about = f"player_{seat} ({self.phase.label} phase): action {action} ({layout.describe(action)}) is illegal"
         if seat not in pending:

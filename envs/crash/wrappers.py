@@ -12,7 +12,6 @@ Which are kept where there are more than k: `prial.envs.crash.candidates_view`.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any, overload
 
@@ -21,6 +20,7 @@ from gymnasium import spaces
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
+from .actions import action_number
 from .candidates_view import NUM_EXTRAS, candidate_view
 from .env import CHECKING_WRAPPERS, CrashEnv, CrashParallelEnv, Steps
 from .features import CANDIDATE_FEATURES
@@ -73,8 +73,8 @@ class _Coder:
         Raises:
             IllegalActionError: the mask forbids it; names agent, action and phase.
         """
-        index = getattr(action, "__index__", None)
-        number = -1 if index is None or isinstance(action, bool) else operator.index(action)
+        whole = action_number(action)
+        number = -1 if whole is None else whole
         if not acting and number == self.k + NUM_EXTRAS < self.num_actions:
             return game.layout.noop
         view = candidate_view(game, seat, self.k)
