@@ -27,7 +27,7 @@ from .line_ups import labels, line_ups, seatings
 from .match import ArenaError, GameTally, Tick, play_games
 from .workers import spread
 
-__all__ = ["ArenaError", "ArenaResult", "Progress", "default_jobs", "run_arena"]
+__all__ = ["ArenaError", "ArenaResult", "ArenaSetupError", "Progress", "default_jobs", "run_arena"]
 
 Progress = Callable[[int, int], None]
 """Called with the games played so far and the games in all."""
@@ -35,6 +35,10 @@ Progress = Callable[[int, int], None]
 _CHUNK_GAMES = 240  # games played in step; enough for batches, few enough for progress and even loads
 _ALONE_SECONDS = 8.0  # by a game played alone, which takes some three times as long as one among many
 _AGENT_BRANCH = 0x41524E41  # keeps the agents' chance apart from any other branch of the same seed
+
+
+class ArenaSetupError(ValueError):
+    """An arena that cannot be played."""
 
 
 def default_jobs() -> int:
@@ -105,13 +109,13 @@ def run_arena(
     Raises:
         AgentError: an agent that cannot be made.
         ArenaError: an agent that failed, named with phase and game; or a worker process that died.
-        ValueError: fewer than two agents, or fewer than one game or job.
+        ArenaSetupError: fewer than two agents, or fewer than one game or job.
     """
     if len(agents) < 2:
-        raise ValueError(f"an arena needs two or more agents, got {len(agents)}")
+        raise ArenaSetupError(f"an arena needs two or more agents, got {len(agents)}")
     for name, count in (("games", games), ("jobs", 1 if jobs is None else jobs)):
         if count < 1:
-            raise ValueError(f"{name}={count}: expected 1 or more")
+            raise ArenaSetupError(f"{name}={count}: expected 1 or more")
     made = [make(agent) if isinstance(agent, str | Path) else agent for agent in agents]
     names = tuple(str(agent) if isinstance(agent, str | Path) else agent.name for agent in agents)
     up = line_ups(len(names), rules.players)
