@@ -4,6 +4,7 @@ Every list below is written out best first, so that it can be read against the r
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 
 from .cards import PACK
@@ -32,6 +33,12 @@ Key = tuple[int, ...]
 
 def classify(cards: Sequence[str]) -> str:
     """The best class that fits three cards."""
+    return _classify(tuple(cards))
+
+
+# Kept, as `_key` below: random rounds ask for the same hands over and over.
+@cache
+def _classify(cards: tuple[str, ...]) -> str:
     if len(cards) != 3 or len(set(cards)) != 3:
         raise ValueError(f"a hand is exactly three different cards, not {list(cards)}")
     ranks = [card[0] for card in cards]
@@ -55,6 +62,11 @@ def key(cards: Sequence[str], *, flush_high: str) -> Key:
 
     Places in the lists are negated, since the lists are best first and a larger key is better.
     """
+    return _key(tuple(cards), flush_high)
+
+
+@cache
+def _key(cards: tuple[str, ...], flush_high: str) -> Key:
     name = classify(cards)
     ranks = [card[0] for card in cards]
     within: list[int]
