@@ -89,14 +89,17 @@ class Arrangement:
         return cls.of([[held[slot] for slot in triple] for triple in triples], held)
 
     def index(self, cards: CardsLike, rules: CrashRules) -> int:
-        """Return the partition index, the same for equal hands in either order.
+        """Return the partition index, the same for equal hands in either order. Spare cards may be left out.
 
         Raises:
-            ArrangementError: it cannot be laid from these cards.
+            ArrangementError: it cannot be laid from these cards, or the spare cards named are not the rest of them.
         """
-        faults = arrangement_faults(self.hands, cards, rules)
-        if faults:
-            raise ArrangementError(f"cannot lay {str(self)!r}: " + "; ".join(fault.message for fault in faults))
+        wrong = [fault.message for fault in arrangement_faults(self.hands, cards, rules)]
+        rest = Arrangement.of(self.hands, cards).spare if not wrong else self.spare
+        if self.spare and self.spare != rest:
+            wrong.append(f"{format_cards(self.spare)!r} are not the spare cards, expected {format_cards(rest)!r}")
+        if wrong:
+            raise ArrangementError(f"cannot lay {str(self)!r}: " + "; ".join(wrong))
         slot_of = {card: slot for slot, card in enumerate(sorted(as_cards(cards)))}
         return partition_index([[slot_of[card] for card in hand] for hand in self.hands], len(slot_of))
 
