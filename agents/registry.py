@@ -50,7 +50,7 @@ def agent_names() -> Mapping[str, str]:
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 
 
-def make(name: str | Path, **options: Any) -> Agent:
+def make(name: str | Path, /, **options: Any) -> Agent:
     """Return an agent.
 
     Args:

@@ -1,0 +1,157 @@
+"""Agents by name, by import and by path."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prial import agents
+from prial.agents.heuristics import Greedy
+
+FACTORIES = """
+import numpy as np
+from prial.agents.heuristics import Greedy
+
+def named(name="greedier", *, bold=False):
+    agent = Greedy()
+    agent.name = name + ("!" if bold else "")
+    return agent
+
+class Nested:
+    Greedy = Greedy
+
+def none():
+    return None
+
+def nameless():
+    class Nameless:
+        name = 7
+        def act_many(self, views, rng): ...
+        def act(self, view, rng): ...
+    return Nameless()
+
+def no_act_many():
+    class Still:
+        name = "still"
+    return Still()
+
+def no_act():
+    class Batches:
+        name = "batches"
+        def act_many(self, views, rng): ...
+    return Batches()
+
+def fails():
+    raise OSError("no weights here")
+
+number = 7
+"""
+
+
+@pytest.fixture
+def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "my_factories.py").write_text(FACTORIES)
+    (tmp_path / "my_broken.py").write_text("import surely_not_installed\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_factories", raising=False)
+    return "my_factories"
+
+
+@pytest.mark.parametrize("name", list(agents.agent_names()))
+def test_every_name_makes_an_agent_of_that_name(name: str) -> None:
+    agent = agents.make(name)
+    assert agent.name == name
+    assert isinstance(agent, agents.Agent)
+
+
+def test_every_name_says_in_a_line_what_it_does() -> None:
+    assert all(summary and "\n" not in summary for summary in agents.agent_names().values())
+
+
+def test_names_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        agents.agent_names()["mine"] = "no"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("gredy", "greedy"), ("Greedy", "greedy"), ("percentil", "percentile"), ("randm", "random")]
+)
+def test_an_unknown_name_is_refused_with_the_nearest_and_all_known(name: str, near: str) -> None:
+    with pytest.raises(ValueError, match=f"no agent '{name}'; did you mean '{near}'") as error:
+        agents.make(name)
+    for known in (*agents.agent_names(), ".onnx", "package.module:factory"):
+        assert known in str(error.value)
+
+
+def test_a_name_near_to_none_is_refused_without_a_guess() -> None:
+    with pytest.raises(agents.AgentError, match=r"no agent 'zzz'\. Known: random-legal"):
+        agents.make("zzz")
+
+
+def test_a_factory_is_imported_and_called_with_the_options(factories: str) -> None:
+    assert agents.make(f"{factories}:named").name == "greedier"
+    assert agents.make(f"{factories}:named", name="mine", bold=True).name == "mine!"
+    assert isinstance(agents.make(f"{factories}:Nested.Greedy"), Greedy)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("no_such_module:make", "there is no module 'no_such_module'"),
+        ("my_factories.inner:make", "there is no module 'my_factories.inner'"),
+        (":make", "there is no module ''"),
+        ("my_factories:", "has no ''"),
+        ("my_factories:nothing", "the module 'my_factories' has no 'nothing'"),
+        ("my_factories:number", "expected a factory to call, got int"),
+        ("my_factories:none", "made a NoneType, which lacks a text `name`"),
+        ("my_factories:nameless", "lacks a text `name`"),
+        ("my_factories:no_act_many", "lacks a method `act_many"),
+        ("my_factories:no_act", "lacks a method `act\\(view, rng\\)` .*BaseAgent"),
+    ],
+)
+def test_what_is_no_factory_of_agents_is_refused(factories: str, spec: str, message: str) -> None:
+    with pytest.raises(agents.AgentError, match=message):
+        agents.make(spec)
+
+
+def test_errors_of_a_users_own_code_pass_through(factories: str) -> None:
+    with pytest.raises(OSError, match="no weights here"):
+        agents.make(f"{factories}:fails")
+    with pytest.raises(ModuleNotFoundError, match="surely_not_installed"):
+        agents.make("my_broken:make")
+
+
+@pytest.mark.parametrize(("spec", "options"), [("greedy", {"depth": 3}), ("percentile", {"wieght": 2.0})])
+def test_options_that_a_factory_does_not_take_are_refused(spec: str, options: dict[str, Any]) -> None:
+    with pytest.raises(agents.AgentError, match=f"agent '{spec}'.*{next(iter(options))}"):
+        agents.make(spec, **options)
+
+
+def test_a_network_is_loaded_from_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    from prial.agents import onnx_agent
+
+    seen: list[Path] = []
+
+    def load(path: Path) -> Greedy:
+        seen.append(path)
+        return Greedy()
+
+    monkeypatch.setattr(onnx_agent, "load", load)
+    agents.make("some/bot.onnx")
+    agents.make(Path("BOT.ONNX"))
+    assert seen == [Path("some/bot.onnx"), Path("BOT.ONNX")]
+
+
+def test_importing_agents_and_making_simple_ones_starts_neither_compiler_nor_runtime() -> None:
+    program = (
+        "import sys\nfrom prial import agents\n"
+        "for name in agents.agent_names(): agents.make(name)\n"
+        "agents.SingleSeat(opponents='percentile')\n"
+        "print(*[m for m in ('torch', 'numba', 'onnxruntime', 'stable_baselines3') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
