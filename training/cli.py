@@ -6,6 +6,7 @@ inside the function, so that `prial --help` answers at once. To add one: write t
 
 from __future__ import annotations
 
+import shutil
 import sys
 from typing import Annotated, Any
 
@@ -97,5 +98,6 @@ app.add_typer(train.app, name="train")
 def main() -> None:
     """Run the command line."""
     never_fail_to_encode()
-    app(prog_name="prial")
+    # Given here, a width below 50 columns is respected as well.
+    app(prog_name="prial", terminal_width=min(shutil.get_terminal_size().columns, 100))
     sys.exit(0)

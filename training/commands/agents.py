@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from ..console import output, show_json
 from .options import JsonOption
 
@@ -25,5 +23,6 @@ def agents(*, as_json: JsonOption = False) -> None:
     table.add_column(overflow="fold")
     for name, summary in names.items():
         table.add_row(name, summary)
-    output().print(table)
-    typer.echo("\nAlso: the path of a network (.onnx), or package.module:factory.")
+    console = output()
+    console.print(table)
+    console.print("\nAlso: the path of a network (.onnx), or package.module:factory.")
