@@ -6,6 +6,7 @@ them all (a crash), plus the quads bonus. The table is that policy's own, iterat
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from pathlib import Path
 
@@ -109,12 +110,15 @@ class Percentile(BaseAgent):
         table: path of a table's file; the one that ships and fits if None.
 
     Raises:
+        ValueError: a weight that is no number from 0 up.
         TableError: when it is to act and no table fits the rules.
     """
 
     name = "percentile"
 
     def __init__(self, *, weight: float | None = None, table: str | Path | None = None) -> None:
+        if weight is not None and (isinstance(weight, bool | str) or not (math.isfinite(weight) and weight >= 0)):
+            raise ValueError(f"weight={weight!r}: expected a number from 0 up")
         self._weight = weight
         self._path = table
         self._policies: dict[CrashRules, PercentilePolicy] = {}
