@@ -18,7 +18,15 @@ ENVS_LAYERS = (
     {"brag"},
     {"crash.rules", "crash.presets"},
     {"crash._kernels", "crash.partitions", "crash.arrangement", "crash.actions", "crash.features"},
-    {"crash.events", "crash.scoring", "crash.game", "crash.observation", "crash.worlds", "crash.candidates_view"},
+    {
+        "crash.events",
+        "crash.scoring",
+        "crash.starts",
+        "crash.game",
+        "crash.observation",
+        "crash.worlds",
+        "crash.candidates_view",
+    },
     {"crash.table", "crash.env", "crash.wrappers", "crash.render", "crash_v0"},
 )
 # What importing the package shows to users: it may name everything, and nothing inside imports it.

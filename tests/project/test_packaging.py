@@ -25,7 +25,6 @@ pytestmark = [
 HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "onnx", "pygame", "matplotlib", "fastapi")
 
 PLAY_ENVIRONMENT = """
-import numpy as np
 from prial.envs import crash_v0
 
 env = crash_v0.env(rules="online")
@@ -47,17 +46,21 @@ PLAY_AGENTS = """
 import numpy as np
 from prial import agents
 from prial.envs.crash.game import Game
+from prial.envs.crash.observation import view_of
 from prial.envs.crash.rules import CrashRules
 
 rules = CrashRules.preset("online", players=3)
-seats = [agents.make(name, rules=rules) for name in ("greedy", "percentile", "random")]
+seats = [agents.make(name) for name in ("greedy", "percentile", "random")]
 rng = np.random.default_rng(0)
-for seed in range(5):
-    game = Game(rules, seed=seed)
+rounds = 0
+for table in range(500):
+    game = Game(rules, seed=0, table=table)
     while game.result is None:
-        seat = game.pending[0]
-        game.step(int(seats[seat].act(game.view(seat), rng)), seat)
+        for seat in game.pending:
+            game.step(seats[seat].act(view_of(game, seat), rng), seat)
     assert game.result.winners
+    rounds += game.rounds_played
+assert rounds > 1000, rounds
 """
 
 
