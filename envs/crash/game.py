@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from functools import cache
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from ..brag import strength_table, triple_index
-from ..cards import CardError, CardsLike, as_cards, format_cards
+from ..cards import CardsLike, as_cards, format_cards
 from ..deals import DealStream
 from .actions import ActionLayout, action_layout, action_number
 from .arrangement import Arrangement
@@ -37,6 +37,7 @@ from .events import (
 from .partitions import Candidates, laid_triples, legal_partitions, partition_slots, undominated
 from .rules import CrashRules, RulesError
 from .scoring import Settlement, highest_seats, settle_round
+from .starts import check_deal, check_scores, drawn_deal
 
 __all__ = ["Game", "IllegalActionError", "Phase", "replay"]
 
@@ -126,18 +127,20 @@ class Game:
         self._deal_number = first_deal
         self._explicit = tuple(deals)
         for deal in self._explicit:
-            _check_deal(rules, deal.hands, deal.spares)
-        self.scores = _check_scores(rules, scores)
-        if isinstance(rounds_played, bool) or not 0 <= rounds_played < rules.max_rounds:
+            check_deal(rules, deal.hands, deal.spares)
+        self.scores = check_scores(rules, scores)
+        played = action_number(rounds_played)
+        if played is None or not 0 <= played < rules.max_rounds:
             raise RulesError(f"rounds_played={rounds_played!r}: expected 0 to {rules.max_rounds - 1} (max_rounds)")
-        self.rounds_played = rounds_played
-        if dealer is None:
-            first = self._stream.first_dealer(rules.players, deal=first_deal)
-            self.dealer = self._explicit[0].dealer if self._explicit else first
-        elif isinstance(dealer, bool) or not 0 <= dealer < rules.players:
+        self.rounds_played = played
+        if dealer is None and self._explicit:
+            dealer = self._explicit[0].dealer
+        elif dealer is None:
+            dealer = self._stream.first_dealer(rules.players, deal=first_deal)
+        first = action_number(dealer)
+        if first is None or not 0 <= first < rules.players:
             raise RulesError(f"dealer={dealer!r}: expected a seat from 0 to {rules.players - 1}")
-        else:
-            self.dealer = int(dealer)
+        self.dealer = first
         self.result: GameResult | None = None
         self.round_points: tuple[int, ...] | None = None
         self._events: list[Event] = []
@@ -174,7 +177,7 @@ class Game:
         deal = Deal(
             round_number=rounds_played,
             dealer=dealer,
-            scores=tuple(scores or ()),
+            scores=() if scores is None else tuple(scores),
             hands=tuple(tuple(sorted(card.id for card in as_cards(hand))) for hand in hands),
             spares=tuple(tuple(sorted(card.id for card in as_cards(spare))) for spare in spares),
         )
@@ -285,7 +288,7 @@ class Game:
         action, seat = self._checked(action, seat)
         start = len(self._events)
         if self.phase is Phase.EXCHANGE:
-            self._exchange(seat, action == self.layout.exchange)
+            self._exchange(seat, exchanged=action == self.layout.exchange)
         elif self.phase is Phase.ARRANGE:
             triples = laid_triples(action, self.hands[seat], self.rules)
             hands = tuple(tuple(self.hands[seat][slot] for slot in slots) for _, slots in triples)
@@ -316,35 +319,39 @@ class Game:
         pending = self.pending
         if not pending:
             raise RuntimeError("the game is over; nobody is to act")
-        seat = pending[0] if seat is None else seat
-        if seat not in range(self.rules.players):
+        who = pending[0] if seat is None else action_number(seat)
+        if who is None or not 0 <= who < self.rules.players:
             raise IllegalActionError(f"seat {seat!r} is not at the table; expected 0 to {self.rules.players - 1}")
+        seat = who
         number = action_number(action)
         if number is None:
             raise IllegalActionError(f"player_{seat} ({self.phase.label} phase): {action!r} is not an action number")
         action = number
         layout = self.layout
-        about = f"player_{seat} ({self.phase.label} phase): action {action} ({layout.describe(action)}) is illegal"
         if seat not in pending:
-            raise IllegalActionError(f"{about}; to act: {', '.join(f'player_{s}' for s in pending)}")
+            self._refuse(action, seat, f"to act: {', '.join(f'player_{s}' for s in pending)}")
         if self.phase is Phase.ARRANGE:
             if not 0 <= action < layout.partitions:
-                raise IllegalActionError(f"{about}; expected a partition index from 0 to {layout.partitions - 1}")
-            self._check_hands(action, seat, about)
+                self._refuse(action, seat, f"expected a partition index from 0 to {layout.partitions - 1}")
+            self._check_hands(action, seat)
         elif self.phase is Phase.EXCHANGE and action not in (layout.keep, layout.exchange):
-            raise IllegalActionError(f"{about}; expected keep ({layout.keep}) or exchange ({layout.exchange})")
+            self._refuse(action, seat, f"expected keep ({layout.keep}) or exchange ({layout.exchange})")
         elif self.phase is Phase.CALL and action not in (layout.pass_, layout.call):
-            raise IllegalActionError(f"{about}; expected pass ({layout.pass_}) or call ({layout.call})")
+            self._refuse(action, seat, f"expected pass ({layout.pass_}) or call ({layout.call})")
         return action, seat
 
-    def _check_hands(self, action: int, seat: int, about: str) -> None:
+    def _check_hands(self, action: int, seat: int) -> None:
         cards = self.hands[seat]
         table = strength_table(self.rules.flush_order, self.rules.lowest_class)
         for i, j, k in partition_slots(action, len(cards)):
             triple = (cards[i], cards[j], cards[k])
             if table[triple_index(*triple)] == 0:
                 lowest = self.rules.lowest_class.label
-                raise IllegalActionError(f"{about}; {format_cards(triple)!r} is no hand (lowest_hand is {lowest})")
+                self._refuse(action, seat, f"{format_cards(triple)!r} is no hand (lowest_hand is {lowest})")
+
+    def _refuse(self, action: int, seat: int, reason: str) -> NoReturn:
+        what = f"action {action} ({self.layout.describe(action)})"
+        raise IllegalActionError(f"player_{seat} ({self.phase.label} phase): {what} is illegal; {reason}")
 
     def _deal(self) -> None:
         rules = self.rules
@@ -352,12 +359,7 @@ class Game:
             given, self._explicit = self._explicit[0], self._explicit[1:]
             hands, spares = given.hands, given.spares
         else:
-            size, order = rules.cards_dealt, self.turn_order
-            count = size * (rules.players + rules.num_spares)
-            cards = self._stream.shuffle(rules.pack, deal=self._deal_number, count=count)
-            piles = [tuple(sorted(cards[i : i + size])) for i in range(0, count, size)]
-            hands = tuple(piles[order.index(seat)] for seat in range(rules.players))
-            spares = tuple(piles[rules.players :])
+            hands, spares = drawn_deal(rules, self._stream, self._deal_number, self.turn_order)
         self._deal_number += 1
         n = rules.players
         self.hands: list[Ids] = list(hands)
@@ -370,11 +372,15 @@ class Game:
         self.phase = Phase.EXCHANGE if rules.has_exchange else Phase.ARRANGE
         self._events.append(
             Deal(
-                round_number=self.rounds_played, dealer=self.dealer, scores=self.scores, hands=tuple(hands), spares=spares
+                round_number=self.rounds_played,
+                dealer=self.dealer,
+                scores=self.scores,
+                hands=tuple(hands),
+                spares=spares,
             )
         )
 
-    def _exchange(self, seat: int, exchanged: bool) -> None:
+    def _exchange(self, seat: int, *, exchanged: bool) -> None:
         self.exchanges[seat] = exchanged
         if exchanged:
             spare = self.spares[self.turn_order.index(seat) if self.rules.players == 2 else 0]
@@ -467,39 +473,7 @@ def _turn_order(dealer: int, players: int) -> tuple[int, ...]:
     return tuple((dealer + 1 + i) % players for i in range(players))
 
 
-def _check_scores(rules: CrashRules, scores: Sequence[int] | None) -> tuple[int, ...]:
-    if scores is None:
-        return (0,) * rules.players
-    values = tuple(scores)
-    fits = all(not isinstance(s, bool) and hasattr(s, "__index__") and 0 <= s < rules.target for s in values)
-    if len(values) != rules.players or not fits:
-        raise RulesError(
-            f"scores={values!r}: expected {rules.players} whole numbers from 0 to {rules.target - 1} (below the target)"
-        )
-    return tuple(int(score) for score in values)
-
-
-def _check_deal(rules: CrashRules, hands: Sequence[Ids], spares: Sequence[Ids]) -> None:
-    for name, piles, count in (("hands", hands, rules.players), ("spares", spares, rules.num_spares)):
-        if len(piles) != count:
-            raise RulesError(f"{name}: expected {count} for players={rules.players}, got {len(piles)}")
-        for number, pile in enumerate(piles):
-            if len(pile) != rules.cards_dealt:
-                raise CardError(
-                    f"{name}[{number}] has {len(pile)} cards ({format_cards(pile)!r}), expected {rules.cards_dealt}"
-                )
-    seen: set[int] = set()
-    for card in (card for pile in (*hands, *spares) for card in pile):
-        if card in seen:
-            raise CardError(f"{format_cards([card])} is dealt twice")
-        if card not in rules.pack:
-            raise CardError(f"{format_cards([card])} is not in the pack (ranks={rules.ranks})")
-        seen.add(card)
-
-
-def replay(
-    rules: CrashRules, events: Iterable[Event], *, episode: Episode = "game"
-) -> Game:
+def replay(rules: CrashRules, events: Iterable[Event], *, episode: Episode = "game") -> Game:
     """Return the game that these events came from, played again from its deals and decisions.
 
     Raises:
