@@ -129,3 +129,13 @@ class Dies(Lays):
 
     def act_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         os._exit(3)
+
+
+class Prints(Lays):
+    """Talks while it plays."""
+
+    name = "prints"
+
+    def wants_to(self, views: ViewBatch) -> Choices:
+        print("hm, let me see")
+        return super().wants_to(views)

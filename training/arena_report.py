@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import platform
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
@@ -98,7 +99,7 @@ def _figures(score: AgentScore | PairScore, measures: Sequence[_Measure], suffix
 
 def _agent_dict(score: AgentScore) -> dict[str, Any]:
     plain = {"agent": score.agent, **_figures(score, _MEASURES), "games": score.games, "seats": score.seats}
-    path = Path(score.agent)
+    path = Path(re.sub(r"#\d+$", "", score.agent))
     if path.suffix == ".onnx" and path.is_file():
         plain["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     return plain
@@ -117,12 +118,13 @@ def _pair_dict(pair: PairScore) -> dict[str, Any]:
 
 def show(result: ArenaResult, console: Console) -> None:
     """Write a result as text: tables where they fit the width of the console, else one line a figure."""
-    rounds = {score.rounds_per_game for score in result.agents}
-    measures = _MEASURES if len(rounds) > 1 else _MEASURES[:-1]
+    rounds = [score.rounds_per_game for score in result.agents]
+    same = all(math.isclose(own.value, rounds[0].value) for own in rounds)  # all sat in all games
+    measures = _MEASURES[:-1] if same else _MEASURES
     for line in _headlines(result):
         console.print(line)
-    if len(rounds) == 1:
-        console.print(_MEASURES[-1].sentence(rounds.pop()))
+    if same:
+        console.print(_MEASURES[-1].sentence(rounds[0]))
     console.print()
     scores = [_row(score, score.agent, measures) for score in result.agents]
     _show_rows(console, scores, heading="agent", measures=measures)
@@ -153,13 +155,14 @@ def _headlines(result: ArenaResult) -> list[str]:
 
 
 def _verdict(pair: PairScore) -> str:
+    """Return in two lines whether one of two is ahead."""
     if pair.ahead is not None:
-        return f"{pair.ahead} is ahead"
+        return f"{pair.ahead}\nis ahead"
     if pair.more_games is None:
         return "no difference"
     if pair.more_games > 1_000_000:
-        return "open; over a million more games"
-    return f"open; about {_rounded(pair.more_games):,} more games"
+        return "open; over\na million more games"
+    return f"open; about\n{_rounded(pair.more_games):,} more games"
 
 
 def _rounded(games: int) -> int:
@@ -197,7 +200,7 @@ def _show_rows(
             text = f"  {measure.heading:<{wide}} {figure:>{width}} {measure.interval(estimate, digit)}"
             console.print(text, soft_wrap=True)
         if words:
-            console.print(f"  {words}", soft_wrap=True)
+            console.print(" ", *words.splitlines(), soft_wrap=True)
 
 
 def _table(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -48,6 +49,7 @@ def _uninterrupted() -> Iterator[None]:
 def _start(plan: object, make_state: Callable[[Any], object], stop: Event, counter: Any) -> None:
     # The default action ends the process at once and silently, inside a compiled kernel too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.stdout = sys.stderr  # the output is the command's; an agent that prints does not spoil it
     _own.update(plan=plan, make_state=make_state, stop=stop, counter=counter)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
@@ -329,3 +331,31 @@ def test_an_agent_that_fails_in_a_worker_leaves_one_line() -> None:
     assert done.stdout == b""
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith("Error: agent 'scripted_agents:Raises' failed in the arrange phase (board ")
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("workers")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_agent_that_prints_does_not_spoil_the_output(jobs: str) -> None:
+    done = start("arena", "greedy", "scripted_agents:Prints", "--games", "300", "--jobs", jobs, "--json", *SHORT)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["games"] == 300
+    assert b"hm, let me see" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
+@pytest.mark.xdist_group("workers")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("after", [2.0, 4.0])
+def test_ctrl_c_leaves_one_word(jobs: str, after: float) -> None:
+    program = "from prial.training.cli import main; main()"
+    words = ("arena", "greedy", "random", "--games", "1000000", "--jobs", jobs)
+    command = [sys.executable, "-c", program, *words]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, text=True
+    ) as running:
+        time.sleep(after)
+        os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all processes of the command
+        output, errors = running.communicate(timeout=60)
+    assert (running.returncode, output, errors) == (130, "", "Stopped.\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
@@ -47,7 +49,8 @@ def arena(
     from ..arena import run_arena
     from ..arena_report import as_dict, show
 
-    with progress_bar("Playing") as progress:
+    # An agent that prints does not spoil the output.
+    with redirect_stdout(sys.stderr), progress_bar("Playing") as progress:
         result = run_arena(agents, rules=asked, games=games, seed=seed, jobs=jobs, progress=progress)
     if as_json:
         show_json(as_dict(result), indent=2)
