@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -84,12 +85,14 @@ class CrashTable:
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._num_actions = self.layout.size if num_actions is None else num_actions
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
-        self.observation_spaces = {
-            agent: _observation_space(self.rules, self._num_actions) for agent in self.possible_agents
-        }
         self.state_space = _box(state_layout(self.rules))
 
     # ---- what there is to see -------------------------------------------------------------------------------------
+
+    @cached_property
+    def observation_spaces(self) -> dict[str, spaces.Dict]:
+        """The space of each agent; made on demand, since the bounds of the wide masks take some megabytes."""
+        return {agent: _observation_space(self.rules, self._num_actions) for agent in self.possible_agents}
 
     @property
     def layout(self) -> ActionLayout:

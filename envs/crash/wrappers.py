@@ -129,16 +129,18 @@ class AECCandidateActions(BaseWrapper[str, Observation, int | None]):  # type: i
             raise TypeError(f"expected an environment of crash_v0.env or crash_v0.raw_env, got {inner}")
         self._raw = inner
         self._coder = _Coder(inner.rules, inner.possible_agents, k=k, noop=False)
+        self.action_spaces = self._coder.action_spaces
+        self.observation_spaces = self._coder.observation_spaces
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of `observe`, the same object every time."""
         self._raw.seat_of(agent)
-        return self._coder.observation_spaces[agent]
+        return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
         """Return the space of candidate actions, the same object every time."""
         self._raw.seat_of(agent)
-        return self._coder.action_spaces[agent]
+        return self.action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
         """Return what an agent sees and its candidates; its mask is all 0 while another is to act."""
@@ -192,16 +194,18 @@ class ParallelCandidateActions(BaseParallelWrapper[str, Observation, int]):  # t
         super().__init__(env)
         self._raw: CrashParallelEnv = env
         self._coder = _Coder(env.rules, env.possible_agents, k=k, noop=True)
+        self.action_spaces = self._coder.action_spaces
+        self.observation_spaces = self._coder.observation_spaces
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of an agent's observations, the same object every time."""
         self._raw.seat_of(agent)
-        return self._coder.observation_spaces[agent]
+        return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
         """Return the space of candidate actions, the same object every time."""
         self._raw.seat_of(agent)
-        return self._coder.action_spaces[agent]
+        return self.action_spaces[agent]
 
     def full_action(self, action: int, agent: str) -> int:
         """Return the action of the wrapped environment that an agent's candidate action stands for."""

@@ -14,6 +14,7 @@ import numpy as np
 import pettingzoo
 import pytest
 from pettingzoo.env_registry.exceptions import NameNotFound
+from pettingzoo.utils.conversions import aec_to_parallel
 
 from prial.envs import crash_v0
 from prial.envs.crash.env import CrashEnv, CrashParallelEnv
@@ -246,6 +247,13 @@ def test_importing_adds_little_to_gymnasium_and_pettingzoo() -> None:
         "from prial.envs import crash_v0\nprint(time.process_time() - start)"
     )
     assert min(float(_python(program)) for _ in range(3)) < 0.2
+
+
+def test_pettingzoos_converter_refuses_the_aec_environment() -> None:
+    """Agents take turns in one phase and act at once in the next; the page says to use `parallel_env`."""
+    with pytest.raises(AssertionError, match="is_parallelizable"):
+        aec_to_parallel(crash_v0.env())
+    assert "cannot be converted to the parallel API" in " ".join(PAGE.split())
 
 
 def test_spaces_are_what_pettingzoo_expects() -> None:

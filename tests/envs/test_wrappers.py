@@ -272,6 +272,16 @@ def test_only_our_environments_can_be_wrapped() -> None:
             CandidateActions(env)
 
 
+@pytest.mark.parametrize("make", [_env, _parallel])
+def test_spaces_are_the_wrappers_own_and_the_wide_ones_are_never_made(make: Any) -> None:
+    env = make(k=16)
+    for agent in env.possible_agents:
+        assert env.action_spaces[agent] is env.action_space(agent)
+        assert env.observation_spaces[agent] is env.observation_space(agent)
+        assert env.action_space(agent).n == env.observation_space(agent)["action_mask"].shape[0]
+    assert "observation_spaces" not in vars(env.unwrapped)
+
+
 def test_features_have_names_and_bounds() -> None:
     env = _env()
     space = env.observation_space("player_0")
