@@ -8,6 +8,7 @@ draws more.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from ..envs.brag import BragClass, triple_strength, weakest_strength
 from ..envs.crash.observation import ViewBatch
@@ -42,7 +43,7 @@ class RandomLegal(BaseAgent):
             if not len(rows):
                 return chosen
             tried = rng.integers(len(table), size=(len(rows), self._DRAWS), dtype=np.int32)
-            fits = valid[rows[:, None, None], table[tried]].all(axis=2)
+            fits: npt.NDArray[np.bool_] = np.all(valid[rows[:, None, None], table[tried]], axis=2)
             some = np.flatnonzero(fits.any(axis=1))
             chosen[rows[some]] = tried[some, fits[some].argmax(axis=1)]
         for row in np.flatnonzero(chosen < 0):
@@ -68,7 +69,8 @@ class RandomUndominated(BaseAgent):
         """Return any undominated partition, each equally likely: int32 (n,)."""
         found = views.undominated()
         picks = (rng.random(len(views)) * found.counts).astype(np.int64)
-        return found.partitions[found.offsets[:-1] + picks]
+        chosen: Actions = found.partitions[found.offsets[:-1] + picks]
+        return chosen
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Exchange at the toss of a coin: bool (n,)."""
@@ -106,7 +108,7 @@ class Greedy(BaseAgent):
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Exchange a hand that cannot lay everything or has a weak Hand 1: bool (n,)."""
         found = views.undominated()
-        strengths = found.strengths[found.offsets[:-1]]
+        strengths: npt.NDArray[np.int16] = found.strengths[found.offsets[:-1]]
         return (strengths[:, 0] < self.EXCHANGE_BELOW) | (strengths[:, views.rules.hands - 1] == 0)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
@@ -114,5 +116,5 @@ class Greedy(BaseAgent):
         strengths = laid_strengths(views)
         last = views.rules.hands - 1
         least = (self.CALL_FIRST, self.CALL_SECOND) if last else (self.CALL_FIRST,)
-        strong = (strengths[:, : len(least)] >= least).all(axis=1)
+        strong: Choices = np.all(strengths[:, : len(least)] >= least, axis=1)
         return strong & (strengths[:, last] >= self.CALL_LAST)

@@ -113,7 +113,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         self._fixed_seat = seat
         self.set_opponents(opponents)
         self.action_space = spaces.Discrete(k + NUM_EXTRAS)  # type: ignore[assignment]  # numpy's int64 is an int here
-        self.observation_space = _observation_space(self.rules, k)
+        self.observation_space = _observation_space(self.rules, k)  # type: ignore[assignment]  # Dict is invariant
         self._seed: int | None = None
         self._game: Game | None = None
         self._choices: CandidateView

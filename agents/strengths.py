@@ -25,7 +25,8 @@ def _strengths(triples: npt.NDArray[np.int8], rules: CrashRules) -> npt.NDArray[
     """Strengths of triples of ascending card ids in the last axis, 0 for no hand."""
     first, second, third = np.moveaxis(triples.astype(np.int32), -1, 0)
     index = third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first
-    return strength_table(rules.flush_order, rules.lowest_class)[index]
+    strengths: npt.NDArray[np.int16] = strength_table(rules.flush_order, rules.lowest_class)[index]
+    return strengths
 
 
 def all_triple_strengths(views: ViewBatch) -> npt.NDArray[np.int16]:

@@ -35,7 +35,7 @@ def fresh_seed() -> int:
 
 @lru_cache(maxsize=256)
 def _key(seed: int) -> npt.NDArray[np.uint64]:
-    key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
+    key = np.random.SeedSequence(seed).generate_state(2, np.uint64).astype(np.uint64)
     key.setflags(write=False)
     return key
 

@@ -188,4 +188,5 @@ def _counts(strengths: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
 
 
 def _shares(counts: npt.NDArray[np.int64]) -> Floats:
-    return counts / counts.sum(axis=1, keepdims=True)
+    shares: Floats = counts / counts.sum(axis=1, keepdims=True)
+    return shares
