@@ -121,5 +121,5 @@ def ratio_estimate(
     reach = t_quantile(len(t) - 1) * error
     low, high = min(value, centre - reach), max(value, centre + reach)
     if limits is not None:
-        low, high = max(low, limits[0]), min(high, limits[1])
+        low, high = max(low, float(limits[0])), min(high, float(limits[1]))
     return Estimate(value=value, low=low, high=high)
