@@ -109,7 +109,8 @@ class Greedy(BaseAgent):
         """Exchange a hand that cannot lay everything or has a weak Hand 1: bool (n,)."""
         found = views.undominated()
         strengths: npt.NDArray[np.int16] = found.strengths[found.offsets[:-1]]
-        return (strengths[:, 0] < self.EXCHANGE_BELOW) | (strengths[:, views.rules.hands - 1] == 0)
+        weak: Choices = strengths[:, 0] < self.EXCHANGE_BELOW
+        return weak | (strengths[:, views.rules.hands - 1] == 0)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call with strong hands throughout: bool (n,)."""

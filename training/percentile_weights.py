@@ -27,6 +27,8 @@ from .match import play_games
 
 __all__ = ["WeightScore", "compare_weights"]
 
+_CHUNK = 500  # boards played at once
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightScore:
@@ -65,10 +67,7 @@ def compare_weights(
         progress: called with games done and games in all.
     """
     players = rules.players
-    games = [
-        (board, [int(other != seat) for other in range(players)]) for board in range(boards) for seat in range(players)
-    ]
-    total, done = len(games) * len(weights), 0
+    total, done = boards * players * len(weights), 0
 
     def tick(ended: int) -> None:
         nonlocal done
@@ -78,16 +77,18 @@ def compare_weights(
 
     shares = []
     for weight in weights:
-        tallies = play_games(
-            rules,
-            games,
-            [Percentile(weight=weight), make(opponent)],
-            names=[f"weight {weight:g}", opponent],
-            seed=seed,
-            rngs=[np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4, number))) for number in range(2)],
-            tick=tick,
-        )
-        own = [tally.win_shares[number % players] for number, tally in enumerate(tallies)]
+        agents = [Percentile(weight=weight), make(opponent)]
+        rngs = [np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4, number))) for number in range(2)]
+        own: list[float] = []
+        for start in range(0, boards, _CHUNK):
+            games = [
+                (board, [int(other != seat) for other in range(players)])
+                for board in range(start, min(start + _CHUNK, boards))
+                for seat in range(players)
+            ]
+            names = [f"weight {weight:g}", opponent]
+            tallies = play_games(rules, games, agents, names=names, seed=seed, rngs=rngs, tick=tick)
+            own += [tally.win_shares[number % players] for number, tally in enumerate(tallies)]
         shares.append(np.reshape(own, (boards, players)).mean(axis=1))
     return [
         WeightScore(
