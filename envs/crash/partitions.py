@@ -25,7 +25,7 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from ..brag import strength_table, triple_index
+from ..brag import BragClass, FlushHigh, strength_table, triple_index
 from .rules import MAX_HANDS, CrashRules
 
 __all__ = [
@@ -192,12 +192,19 @@ def laid_triples(index: int, cards: Sequence[int], rules: CrashRules) -> list[tu
     Args:
         cards: ascending card ids.
     """
-    table = strength_table(rules.flush_order, rules.lowest_class)
+    return list(_laid_triples(index, tuple(cards), rules.flush_order, rules.lowest_class))
+
+
+@lru_cache(maxsize=1024)  # laying, showing and scoring an arrangement each ask for it
+def _laid_triples(
+    index: int, cards: tuple[int, ...], flush_high: FlushHigh, lowest: BragClass
+) -> tuple[tuple[int, Triple], ...]:
+    table = strength_table(flush_high, lowest)
     hands = [
         (int(table[triple_index(int(cards[i]), int(cards[j]), int(cards[k]))]), (i, j, k))
         for i, j, k in partition_slots(index, len(cards))
     ]
-    return sorted(hands, key=lambda hand: (-hand[0], hand[1][::-1]))
+    return tuple(sorted(hands, key=lambda hand: (-hand[0], hand[1][::-1])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
