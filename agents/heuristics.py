@@ -110,7 +110,8 @@ class Greedy(BaseAgent):
         found = views.undominated()
         strengths: npt.NDArray[np.int16] = found.strengths[found.offsets[:-1]]
         weak: Choices = strengths[:, 0] < self.EXCHANGE_BELOW
-        return weak | (strengths[:, views.rules.hands - 1] == 0)
+        short: Choices = strengths[:, views.rules.hands - 1] == 0
+        return np.logical_or(weak, short)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call with strong hands throughout: bool (n,)."""

@@ -1,9 +1,9 @@
 """A trained scorer in one ONNX file, played with onnxruntime alone: no torch, no pickles.
 
-The file's metadata key ``prial`` holds JSON: ``format`` (this file's version), ``kind``, ``rules`` (every option), ``layout``
-(`prial.agents.scorer_inputs.layout_version`), ``candidates`` (how many it was trained to see at most) and ``training``
-(how it came about, for people). Inputs ``candidates`` float32 (n, k, features) and ``context`` float32 (n, context);
-outputs ``logits`` float32 (n, k + 4) and ``value`` float32 (n,). Rows of zeros are padding.
+The file's metadata key ``prial`` holds JSON: ``format`` (this file's version), ``kind``, ``rules`` (every option),
+``layout`` (`prial.agents.scorer_inputs.layout_version`), ``candidates`` (how many it was trained to see at most) and
+``training`` (how it came about, for people). Inputs ``candidates`` float32 (n, k, features) and ``context`` float32
+(n, context); outputs ``logits`` float32 (n, k + 4) and ``value`` float32 (n,). Rows of zeros are padding.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import TypeAlias
 
 import numpy as np
@@ -21,9 +22,8 @@ ScoreFunction: TypeAlias = Callable[[Floats, Floats], Floats]
 
 # Rows of a batch are scored in groups of like width, so that one deal with a hundred candidates pads few others.
 _WIDTHS = (8, 32)
-# What decides which games a network was made for; other options (target, finish, ...) it sees or may be played under.
-_MUST_MATCH = ("players", "cards_dealt", "lowest_hand", "flush_high", "exchange", "crash_call", "ranks", "target", "finish",
-               "crash_reward", "crash_call_bonus", "crash_call_penalty", "quads_bonus")  # fmt: skip
+# What decides which games a network was made for: all options but the cut-off.
+_MUST_MATCH = tuple(f.name for f in fields(CrashRules) if f.name not in ("name", "max_rounds"))
 
 
 class ScorerAgent(BaseAgent):
@@ -62,10 +62,10 @@ class ScorerAgent(BaseAgent):
             inputs = scorer_inputs(views.select(rows), self.k)
             width = inputs.partitions.shape[1]
             logits = self.score(inputs.candidates, inputs.context)[:, :width]
-            logits = np.where(inputs.partitions < 0, -np.inf, logits)
+            values: npt.NDArray[np.floating] = np.where(inputs.partitions < 0, -np.inf, logits)
             if noise is not None:
-                logits = logits / self._temperature + noise[rows, :width]
-            chosen[rows] = inputs.partitions[np.arange(len(rows)), logits.argmax(axis=1)]
+                values = values / self._temperature + noise[rows, :width]
+            chosen[rows] = inputs.partitions[np.arange(len(rows)), values.argmax(axis=1)]
         return chosen
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
@@ -80,11 +80,11 @@ class ScorerAgent(BaseAgent):
         self._check(views.rules)
         inputs = scorer_inputs(views, self.k)
         extras = self.score(inputs.candidates, inputs.context)[:, inputs.partitions.shape[1] :]
-        logits = extras[:, first : first + 2]
-        noise = self._noise(rng, logits.shape)
+        values: npt.NDArray[np.floating] = extras[:, first : first + 2]
+        noise = self._noise(rng, values.shape)
         if noise is not None:
-            logits = logits / self._temperature + noise
-        return np.asarray(logits[:, 1] > logits[:, 0])
+            values = values / self._temperature + noise
+        return np.asarray(values[:, 1] > values[:, 0])
 
     def _noise(self, rng: np.random.Generator, shape: tuple[int, ...]) -> npt.NDArray[np.float64] | None:
         """Gumbel noise: the highest of logits plus noise is a draw from their softmax."""

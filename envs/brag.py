@@ -29,8 +29,8 @@ __all__ = [
     "strength_table",
     "triple_index",
     "triple_strength",
-    "weakest_strength",
     "weaker_share",
+    "weakest_strength",
 ]
 
 NUM_TRIPLES = 22_100
@@ -117,7 +117,9 @@ def _shape(a: int, b: int, c: int) -> tuple[bool, tuple[int, ...]]:
 
 
 @cache
-def strength_table(flush_high: FlushHigh = FlushHigh.ACE, lowest: BragClass = BragClass.HIGH_CARD) -> npt.NDArray[np.int16]:
+def strength_table(
+    flush_high: FlushHigh = FlushHigh.ACE, lowest: BragClass = BragClass.HIGH_CARD
+) -> npt.NDArray[np.int16]:
     """Return the strength of every triple: int16 (22,100,), indexed by `triple_index`, read-only.
 
     Args:

@@ -121,8 +121,8 @@ class _Watch(BaseCallback):
             self.num_timesteps - self._state.evaluated_at >= self._config.evaluate_every
         )
         if due:
-            scorer = self.model.policy.scorer  # type: ignore[union-attr, operator]
-            share, rating = evaluate(scorer, self._config, step=self.num_timesteps)  # type: ignore[arg-type]
+            assert isinstance(self.model, MaskablePPO)
+            share, rating = evaluate(_scorer(self.model), self._config, step=self.num_timesteps)
             self._state.evaluated_at, self._state.win_share = self.num_timesteps, share
             self.logger.record(f"evaluation/win_share_vs_{self._config.opponents[0]}", share)
             self.logger.record("evaluation/rating", rating)
@@ -145,16 +145,17 @@ def check_ratios(model: MaskablePPO) -> None:
     Raises:
         RuntimeError: they differ, so a mask or an observation was lost on the way.
     """
-    buffer = model.rollout_buffer
-    observations = {name: torch.as_tensor(rows.reshape(-1, *rows.shape[2:])) for name, rows in buffer.observations.items()}  # type: ignore[attr-defined]
-    actions = torch.as_tensor(buffer.actions.reshape(-1)).long()
-    masks = buffer.action_masks.reshape(-1, buffer.action_masks.shape[-1])  # type: ignore[attr-defined]
-    device = model.device
+    buffer: Any = model.rollout_buffer
+
+    def flat(rows: Any) -> Tensor:
+        return torch.as_tensor(rows.reshape(-1, *rows.shape[2:])).to(model.device)
+
+    policy: Any = model.policy
     with torch.no_grad():
-        _, now, _ = model.policy.evaluate_actions(  # type: ignore[call-arg]
-            {name: rows.to(device) for name, rows in observations.items()},
-            actions.to(device),
-            action_masks=torch.as_tensor(masks).to(device),
+        _, now, _ = policy.evaluate_actions(
+            {name: flat(rows) for name, rows in buffer.observations.items()},
+            flat(buffer.actions).long().flatten(),
+            action_masks=flat(buffer.action_masks),
         )
     ratios = torch.exp(now.cpu() - torch.as_tensor(buffer.log_probs.reshape(-1)))
     worst = float((ratios - 1).abs().max())
@@ -171,7 +172,9 @@ def evaluate(scorer: CandidateScorer, config: PPOConfig, *, step: int) -> tuple[
     rules = config.made_rules()
     learner = torch_agent(scorer, name="learner", rules=rules, k=config.candidates)
     seed = _branch(config, _EVALUATION, step)
-    result = run_arena([learner, make(config.opponents[0])], rules=rules, games=config.evaluate_games, seed=seed, jobs=1)
+    result = run_arena(
+        [learner, make(config.opponents[0])], rules=rules, games=config.evaluate_games, seed=seed, jobs=1
+    )
     share = result.agents[0].win_share.value
     bounded = min(max(share, 1e-3), 1 - 1e-3)
     return share, 400 * math.log10(bounded * (rules.players - 1) / (1 - bounded))
@@ -305,7 +308,8 @@ def _reseed(model: MaskablePPO, tables: DummyVecEnv, config: PPOConfig, step: in
 
 
 def _scorer(model: MaskablePPO) -> CandidateScorer:
-    return model.policy.scorer  # type: ignore[no-any-return, union-attr, operator]
+    assert isinstance(model.policy, ScorerPolicy)
+    return model.policy.scorer
 
 
 def _checkpoint(model: MaskablePPO, state: _State) -> Checkpoint:

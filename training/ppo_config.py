@@ -116,7 +116,9 @@ def load_ppo_config(source: str | Path, overrides: Mapping[str, Any] | None = No
     elif source in config_names():
         text = (resources.files("prial.configs") / "training" / f"{source}.yaml").read_text(encoding="utf-8")
     else:
-        raise ConfigError(f"no configuration {source!r}. Known: {', '.join(config_names())}, or the path of a YAML file")
+        raise ConfigError(
+            f"no configuration {source!r}. Known: {', '.join(config_names())}, or the path of a YAML file"
+        )
     try:
         content = yaml.safe_load(text)
     except yaml.YAMLError as error:

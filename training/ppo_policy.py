@@ -83,11 +83,13 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
     @property
     def scorer(self) -> CandidateScorer:
         """The network inside."""
-        return self.features_extractor.scorer  # type: ignore[no-any-return, union-attr]
+        extractor = self.features_extractor
+        assert isinstance(extractor, _ScorerExtractor)
+        return extractor.scorer
 
     def _build(self, lr_schedule: Schedule) -> None:
         # The scorer has heads of its own, initialised there; nothing is left to build but the optimizer.
         self.mlp_extractor = _Split()  # type: ignore[assignment]
-        self.action_net = nn.Identity()  # type: ignore[assignment]
+        self.action_net = nn.Identity()
         self.value_net = nn.Identity()  # type: ignore[assignment]
         self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)  # type: ignore[call-arg]

@@ -78,7 +78,9 @@ class RunFolder:
         about = {
             "config": config,
             "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
-            "versions": {name: _version(name) for name in ("prial", "torch", "stable_baselines3", "sb3_contrib", "numpy")},
+            "versions": {
+                name: _version(name) for name in ("prial", "torch", "stable_baselines3", "sb3_contrib", "numpy")
+            },
             "python": platform.python_version(),
             "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
             "commit": _commit(),

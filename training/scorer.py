@@ -7,7 +7,6 @@ alone, without padding (what training uses: a deal has 5.6 candidates on average
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn

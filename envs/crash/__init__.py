@@ -1,0 +1,1 @@
+"""Crash, 13-card Brag: rules, exact combinatorics, the game, and its environments."""

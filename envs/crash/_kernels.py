@@ -38,7 +38,7 @@ for _row in range(_SLOTS + 1):
 _SPLITS = np.array([1, 1, 10, 280, 15400], np.int64)
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]  # numba has no types
 def _lowest_bit(typing_context: Any, word: Any) -> Any:  # noqa: ARG001 (numba's signature)
     """Position of the lowest bit of a uint64 that is not zero: one machine instruction."""
 
@@ -150,7 +150,9 @@ def _find_quads(cards: Any, quads: Any) -> Any:
 
 
 @kernel()
-def _search(count: Any, words: Any, rows: Any, slots: Any, strong: Any, quads: Any, num_quads: Any, found: Any, laid: Any) -> Any:
+def _search(
+    count: Any, words: Any, rows: Any, slots: Any, strong: Any, quads: Any, num_quads: Any, found: Any, laid: Any
+) -> Any:
     """Depth-first over sorted triples; a branch ends when its best imaginable completion is covered.
 
     Triples come best first, so the next hands of a branch are at most as strong as the first triples still disjoint from
@@ -239,7 +241,7 @@ def _search(count: Any, words: Any, rows: Any, slots: Any, strong: Any, quads: A
                                 break
                         if not full and best4 < 0:
                             if num_quads == 0:
-                                best4 = 0
+                                best4 = np.int64(0)
                             value = value3 | _quads_laid(quads, num_quads, mask3)
                             if not _covered(found, n, value):
                                 if n > room - 1:

@@ -23,8 +23,9 @@ CANDIDATE_FEATURES: tuple[str, ...] = (
     ),
     "quads",
 )
-"""Names of the columns: 1 for a candidate (0 for padding); for each position the class (one of six, all 0 where no hand is laid), the strength from 0 to 1, and
-the share of all 22,100 triples that are weaker; then the number of four of a kind laid whole."""
+"""Names of the columns: 1 for a candidate (0 for padding); for each position the class (one of six, all 0 where no hand is
+laid), the strength from 0 to 1, and the share of all 22,100 triples that are weaker; then the number of four of a kind
+laid whole."""
 
 _PER_HAND = len(BragClass) + 2
 

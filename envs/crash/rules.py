@@ -95,7 +95,8 @@ class CrashRules:
         _check_int("players", self.players, 2, MAX_PLAYERS)
         _check_int("cards_dealt", self.cards_dealt, 3, 13)
         _check_choice("lowest_hand", self.lowest_hand, LowestHand)
-        if self.flush_high == "pips":
+        flush_high: str = self.flush_high
+        if flush_high == "pips":
             raise RulesError(f"flush_high='pips' is not played: {HOUSE_RULES['flush_pips']}")
         _check_choice("flush_high", self.flush_high, FlushHighName)
         _check_choice("exchange", self.exchange, ExchangeRule)

@@ -75,7 +75,10 @@ def test_the_run_folder_says_what_was_done(whole_run: Path) -> None:
     assert about["status"] == "finished"
     assert PPOConfig.model_validate(about["config"]) == small()
     assert about["versions"]["prial"] != "not installed"
-    assert [path.name for path in sorted((whole_run / "checkpoints").iterdir())] == ["step-0000000768", "step-0000001024"]
+    assert [path.name for path in sorted((whole_run / "checkpoints").iterdir())] == [
+        "step-0000000768",
+        "step-0000001024",
+    ]
     assert len(RunFolder(whole_run).past_versions()) == 2
     assert not [path for path in whole_run.rglob("*") if path.suffix in (".pkl", ".pt", ".pth", ".zip")]
 

@@ -53,7 +53,7 @@ def test_files_are_read_and_their_faults_named(tmp_path: Path) -> None:
             load_ppo_config(good)
     with pytest.raises(ConfigError, match="cannot read"):
         load_ppo_config(tmp_path / "none.yaml")
-    with pytest.raises(ConfigError, match="Known: .*ppo-online"):
+    with pytest.raises(ConfigError, match=r"Known: .*ppo-online"):
         load_ppo_config("nothing")
 
 

@@ -24,7 +24,9 @@ RULES = [
 
 
 def views(rules: CrashRules, count: int) -> ViewBatch:
-    games = [Game(rules, seed=11, first_deal=deal, scores=[deal % rules.target] * rules.players) for deal in range(count)]
+    games = [
+        Game(rules, seed=11, first_deal=deal, scores=[deal % rules.target] * rules.players) for deal in range(count)
+    ]
     return ViewBatch.of([view_of(game, game.pending[0]) for game in games])
 
 

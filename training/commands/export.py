@@ -21,7 +21,9 @@ def export(
 ) -> None:
     """Write the newest network of a run as one ONNX file, after checking that it plays the same.
 
-    The file says what it was made for; play it by its path wherever an agent is named. Needs the extras 'train' and 'export'.
+    The file says what it was made for; play it by its path wherever an agent is named.
+
+    Needs the extras 'train' and 'export'.
     """
     require_extra("prial export", "train,export", "torch", "sb3_contrib", "safetensors", "onnx", "onnxscript")
     if target.suffix != ".onnx":
@@ -33,5 +35,7 @@ def export(
         show_json({"file": str(target), "bytes": target.stat().st_size, "card": card})
         return
     size = target.stat().st_size / 1000
-    typer.echo(f"Wrote {target} ({size:.0f} kB): rules {card['rules']['name']}, {card['training']['steps']:,} decisions.")
+    typer.echo(
+        f"Wrote {target} ({size:.0f} kB): rules {card['rules']['name']}, {card['training']['steps']:,} decisions."
+    )
     typer.echo(f"Next: prial arena {target} greedy")

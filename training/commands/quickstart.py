@@ -32,7 +32,9 @@ def quickstart(
 
     A run that is in the folder already is used, or gone on with if it is not finished.
     """
-    require_extra("prial quickstart", "train,export", "torch", "sb3_contrib", "tensorboard", "safetensors", "onnx", "onnxscript")
+    require_extra(
+        "prial quickstart", "train,export", "torch", "sb3_contrib", "tensorboard", "safetensors", "onnx", "onnxscript"
+    )
     began = time.monotonic()
     from ..ppo_config import load_ppo_config
 
