@@ -14,8 +14,9 @@ from prial.agents import AgentError
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.rules import CrashRules
 from prial.training.arena import ArenaError, ArenaResult, ArenaSetupError, run_arena
-from prial.training.arena_result import AgentScore, PairScore
+from prial.training.arena_result import AgentScore, PairScore, _more_games
 from prial.training.line_ups import labels, line_ups, seatings
+from prial.training.statistics import Estimate
 from scripted_agents import Answers, Folds, Lays, Paper, Raises, Recorder, Rock, Scissors
 
 # One hand of any three cards, first to 3: whoever alone lays wins a point a round and the game after three rounds.
@@ -211,11 +212,19 @@ def test_win_shares_of_a_line_up_add_up() -> None:
     assert pair.ahead == "greedy"
 
 
-def test_more_games_that_would_tell_apart() -> None:
-    result = run_arena(["greedy", "random"], rules=ONLINE.replace(players=2), games=4, seed=4, jobs=1)
-    pair = result.pairs[0]
-    assert pair.ahead is None
-    assert pair.more_games is None or (pair.more_games > 0 and pair.more_games % 2 == 0)
+@pytest.mark.parametrize(
+    ("value", "half_width", "more"),
+    [
+        (0.1, 0.2, 1800),  # half the width needs four times the 100 boards: 300 more boards of 6 games
+        (-0.1, 0.2, 1800),
+        (0.1, 0.105, 66),  # 110.25 boards
+        (0.0, 0.2, None),
+        (0.3, 0.2, 0),
+    ],
+)
+def test_more_games_that_would_tell_apart(value: float, half_width: float, more: int | None) -> None:
+    difference = Estimate(value=value, low=value - half_width, high=value + half_width)
+    assert _more_games(difference, boards=100, games_per_board=6) == more
 
 
 # ---- games, seeds, workers --------------------------------------------------------------------------------------------
