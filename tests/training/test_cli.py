@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from prial.agents import agent_names
+from prial.agents.percentile_table import find_table
 from prial.envs.cards import parse_cards
 from prial.envs.crash.arrangement import Arrangement
 from prial.envs.crash.partitions import undominated
@@ -359,3 +360,22 @@ def test_ctrl_c_leaves_one_word(jobs: str, after: float) -> None:
         os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to all processes of the command
         output, errors = running.communicate(timeout=60)
     assert (running.returncode, output, errors) == (130, "", "Stopped.\n")
+
+
+# ---- tables -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_made_and_can_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "table.json"
+    small = ("--players", "2", *SHORT, "--deals", "200", "--iterations", "2", "--seed", "3")
+    result = prial("tables", "percentile", "--out", str(path), *small)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert f"Wrote {path}: " in result.stdout
+    table = find_table(CrashRules.preset("online", players=2, cards_dealt=6), path=path)
+    assert table.options["cards_dealt"] == 6
+
+
+def test_a_table_for_rules_that_there_are_not(tmp_path: Path) -> None:
+    is_refused(prial("tables", "percentile", "--rules", "onlin", "--out", str(tmp_path / "x.json")), "'onlin'")
+    assert list(tmp_path.iterdir()) == []
