@@ -1,7 +1,8 @@
 # Works with any POSIX shell. Variables to set on the command line or in the environment:
 #   PYTHON        interpreter that makes .venv (3.11 to 3.13)
 #   PIP_FLAGS     further arguments of pip, such as another package index
-#   PYTEST_FLAGS  arguments of pytest, such as "-m 'not slow'"
+#   PYTEST_FLAGS  arguments of pytest, such as "-n auto -m 'not slow'"
+#   BENCH_FLAGS, SOAK_FLAGS  arguments of the benchmark and of the soak test
 PYTHON ?= python3
 PIP_FLAGS ?=
 PYTEST_FLAGS ?= -n auto --dist loadgroup
@@ -48,6 +49,12 @@ types: $(DEV)
 	rm -rf build prial.egg-info
 	@$(PIP) --no-deps --no-build-isolation --target $(TYPES) .
 	MYPYPATH=$(TYPES) $(BIN)/mypy -p prial.envs -p prial.agents -p prial.training
+
+bench: $(USE)
+	$(BIN)/python -m prial.training.benchmarks $(BENCH_FLAGS)
+
+soak: $(USE)
+	$(BIN)/python -m prial.training.soak $(SOAK_FLAGS)
 
 clean:
 	rm -rf build dist prial.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
