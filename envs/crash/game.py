@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
-from functools import cache
 from typing import Literal, NoReturn
 
 import numpy as np
@@ -37,7 +36,7 @@ from .events import (
 from .partitions import Candidates, laid_triples, legal_partitions, partition_slots, undominated
 from .rules import CrashRules, RulesError
 from .scoring import Settlement, highest_seats, settle_round
-from .starts import check_deal, check_scores, drawn_deal
+from .starts import check_deal, check_scores, drawn_deal, turn_order
 
 __all__ = ["Game", "IllegalActionError", "Phase", "replay"]
 
@@ -195,7 +194,7 @@ class Game:
     @property
     def turn_order(self) -> tuple[int, ...]:
         """Seats clockwise from the dealer's left, the dealer last."""
-        return _turn_order(self.dealer, self.rules.players)
+        return turn_order(self.dealer, self.rules.players)
 
     @property
     def pending(self) -> tuple[int, ...]:
@@ -228,6 +227,11 @@ class Game:
     def deal_number(self) -> int:
         """Number of the next deal of the seed."""
         return self._deal_number
+
+    @property
+    def stream(self) -> DealStream | None:
+        """Where the next deal comes from; None while explicit deals are left."""
+        return None if self._explicit else self._stream
 
     def undominated(self, seat: int) -> Candidates:
         """Return the undominated arrangements of a seat's cards (kept until its cards change)."""
@@ -466,11 +470,6 @@ class Game:
                 crasher=settled.crasher,
             )
         )
-
-
-@cache
-def _turn_order(dealer: int, players: int) -> tuple[int, ...]:
-    return tuple((dealer + 1 + i) % players for i in range(players))
 
 
 def replay(rules: CrashRules, events: Iterable[Event], *, episode: Episode = "game") -> Game:

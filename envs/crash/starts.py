@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from ..cards import CardError, format_cards
 from ..deals import DealStream
 from .events import Ids
 from .rules import CrashRules, RulesError
 
-__all__ = ["check_deal", "check_scores", "drawn_deal"]
+__all__ = ["check_deal", "check_scores", "drawn_deal", "turn_order"]
+
+
+@cache
+def turn_order(dealer: int, players: int) -> tuple[int, ...]:
+    """Return the seats clockwise from the dealer's left, the dealer last."""
+    return tuple((dealer + 1 + i) % players for i in range(players))
 
 
 def drawn_deal(

@@ -1,0 +1,422 @@
+"""Game records against the rules: made from games, played again, rescored from what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ..brag import strength_table, triple_index
+from ..cards import Card, CardError
+from .arrangement import Arrangement, ArrangementError, arrangement_faults
+from .events import (
+    Arrange,
+    Award,
+    AwardReason,
+    Call,
+    Deal,
+    Event,
+    Exchange,
+    GameEnd,
+    GameResult,
+    Ids,
+    Reveal,
+    RoundEnd,
+    Termination,
+)
+from .game import Game, IllegalActionError
+from .record_text import Path, RecordError
+from .record_values import GameRecord, LaidHands, RoundRecord
+from .rules import CrashRules
+from .scoring import Settlement, highest_seats, settle_round
+from .starts import turn_order
+
+__all__ = ["Rescored", "check_record", "record_of", "replayed", "rescore", "shown_rounds"]
+
+
+# ---- from games -------------------------------------------------------------------------------------------------------
+
+
+def record_of(
+    game: Game, *, agents: Sequence[str] | None = None, players: Sequence[str] | None = None, date: str | None = None
+) -> GameRecord:
+    """Return the record of a game, finished or not; everything is shown (see `GameRecord.redacted`).
+
+    Args:
+        game: what to record.
+        agents: what decides at each seat.
+        players: who sits there.
+        date: such as ``2026-11-30``; the clock is never looked at.
+
+    Raises:
+        RecordError: not one name a seat, or a date that is none.
+
+    >>> record = record_of(Game(CrashRules.preset("online", players=2), seed=7), agents=["me", "greedy"])
+    >>> record.resume().hands == Game(CrashRules.preset("online", players=2), seed=7).hands
+    True
+    """
+    nobody = ("",) * game.rules.players
+    rounds = tuple(_rounds_of(game.events, game.rules))
+    stream = game.stream
+    first = next(event for event in game.events if isinstance(event, Deal))
+    return GameRecord(
+        rules=game.rules,
+        agents=nobody if agents is None else tuple(agents),
+        players=nobody if players is None else tuple(players),
+        date=date,
+        seed=None if stream is None else stream.seed,
+        table=None if stream is None else stream.table,
+        first_deal=None if stream is None else game.deal_number - len(rounds),
+        episode=game.episode,
+        start_scores=first.scores,
+        rounds_played=first.round_number,
+        rounds=rounds,
+        result=game.result,
+    )
+
+
+def _rounds_of(events: Iterable[Event], rules: CrashRules) -> Iterator[RoundRecord]:
+    one: list[Event] = []
+    for event in events:
+        if isinstance(event, Deal) and one:
+            yield _round_of(one, rules)
+            one = []
+        one.append(event)
+    if one:
+        yield _round_of(one, rules)
+
+
+def _round_of(events: Sequence[Event], rules: CrashRules) -> RoundRecord:
+    deal = events[0]
+    assert isinstance(deal, Deal)
+    n = rules.players
+    held: list[Ids] = list(deal.hands)
+    exchanges: list[bool | None] = [None] * n
+    arrangements: list[LaidHands | None] = [None] * n
+    calls: list[bool | None] = [None] * n
+    winners: list[int | None] = []
+    awards: list[Award] = []
+    scores: tuple[int, ...] | None = None
+    for event in events[1:]:
+        if isinstance(event, Exchange):
+            exchanges[event.seat] = event.exchanged
+            if event.exchanged:
+                held[event.seat] = deal.spares[turn_order(deal.dealer, n).index(event.seat) if n == 2 else 0]
+        elif isinstance(event, Arrange):
+            hands = tuple(tuple(sorted(hand)) for hand in event.hands)
+            used = {card for hand in hands for card in hand}
+            rest = tuple(card for card in held[event.seat] if card not in used)
+            arrangements[event.seat] = LaidHands(hands=hands, rest=rest)
+        elif isinstance(event, Call):
+            calls[event.seat] = event.called
+        elif isinstance(event, Reveal):
+            winners.append(event.winner)
+        elif isinstance(event, Award) and event.reason is not AwardReason.COMPARISON:
+            awards.append(event)
+        elif isinstance(event, RoundEnd):
+            scores = event.scores
+    return RoundRecord(
+        number=deal.round_number + 1,
+        dealer=deal.dealer,
+        hands=deal.hands,
+        spares=deal.spares,
+        exchanges=tuple(exchanges),
+        arrangements=tuple(arrangements),
+        calls=tuple(calls),
+        winners=tuple(winners),
+        awards=tuple(awards),
+        scores=scores,
+    )
+
+
+# ---- played again -----------------------------------------------------------------------------------------------------
+
+
+def replayed(record: GameRecord) -> Game:
+    """Return the game of a record, played again; what the record states of reveals and scores is not looked at.
+
+    Raises:
+        RecordError: a redacted record, or a decision that the rules do not allow.
+    """
+    return _replayed(record, checked=False)
+
+
+def check_record(record: GameRecord) -> None:
+    """Refuse a record whose decisions the rules do not allow, or that states anything else than what follows from them.
+
+    A redacted record is checked as far as it goes: see `rescore`.
+
+    Raises:
+        RecordError: names the round, what is stated and what was expected.
+    """
+    if not record.is_redacted:
+        _replayed(record, checked=True)
+        return
+    rescored = rescore(record)
+    for place, (one, expected) in enumerate(zip(record.rounds, rescored.rounds, strict=False)):
+        _compare_round(one, expected, ("rounds", place))
+    _compare("result", record.result, rescored.result, ("result",), _result_words)
+
+
+def _replayed(record: GameRecord, *, checked: bool) -> Game:
+    if record.is_redacted:
+        raise RecordError("a redacted record hides cards, so it cannot be replayed; rescore works on it")
+    rules, first = record.rules, record.rounds[0]
+    deals = [
+        Deal(
+            round_number=one.number - 1,
+            dealer=one.dealer,
+            scores=(),
+            hands=tuple(hand or () for hand in one.hands),
+            spares=tuple(spare or () for spare in one.spares),
+        )
+        for one in record.rounds
+    ]
+    game = Game(
+        rules,
+        seed=record.seed or 0,
+        table=record.table or 0,
+        first_deal=record.first_deal or 0,
+        dealer=first.dealer,
+        scores=record.start_scores,
+        rounds_played=record.rounds_played,
+        episode=record.episode,
+        deals=deals,
+    )
+    for place, one in enumerate(record.rounds):
+        path: Path = ("rounds", place)
+        if game.is_over:
+            raise RecordError(f"round {one.number}: the game was over before it", path=path)
+        events: list[Event] = [game.events[-1]]
+        for seat, action, where in _decisions(one, game, path):
+            try:
+                events += game.step(action, seat)
+            except (IllegalActionError, RuntimeError) as error:
+                raise RecordError(f"round {one.number}: {error}", path=where) from None
+        if checked:
+            ended = next((i for i, event in enumerate(events) if isinstance(event, RoundEnd)), len(events))
+            _compare_round(one, _round_of(events[: ended + 1], rules), path)
+    if checked:
+        _compare("result", record.result, game.result, ("result",), _result_words)
+    return game
+
+
+def _decisions(one: RoundRecord, game: Game, path: Path) -> Iterator[tuple[int, int, Path]]:
+    """Every decision of a round in turn order: seat, action, where it is told."""
+    layout = game.layout
+    order = turn_order(one.dealer, game.rules.players)
+    for seat in order:
+        choice = one.exchanges[seat]
+        if choice is not None:
+            yield seat, layout.exchange if choice else layout.keep, (*path, "exchanges", seat)
+    for seat in order:
+        laid = one.arrangements[seat]
+        if laid is not None:
+            where = (*path, "arrangements", seat)
+            try:
+                yield seat, _laid_index(laid, game.hands[seat], game.rules), where
+            except (ArrangementError, CardError) as error:
+                raise RecordError(f"round {one.number}: player_{seat}: {error}", path=where) from None
+    for seat in order:
+        called = one.calls[seat]
+        if called is not None:
+            yield seat, layout.call if called else layout.pass_, (*path, "calls", seat)
+
+
+def _laid_index(laid: LaidHands, held: Ids, rules: CrashRules) -> int:
+    arrangement = Arrangement(
+        tuple(tuple(Card(card) for card in hand) for hand in laid.hands), tuple(Card(card) for card in laid.rest or ())
+    )
+    return arrangement.index(held, rules)
+
+
+# ---- rescored from what it shows ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescored:
+    """What follows from the hands that a record shows.
+
+    Attributes:
+        rounds: the complete rounds, with winners, awards and scores as they should be.
+        result: as it should be; None if the game goes on.
+        unchecked: what the record hides, so that nobody can check it from the record alone.
+    """
+
+    rounds: tuple[RoundRecord, ...]
+    result: GameResult | None
+    unchecked: tuple[str, ...]
+
+
+def rescore(record: GameRecord) -> Rescored:
+    """Return winners, awards, scores and result, computed anew from the hands shown, the calls and the rules.
+
+    Works on whole and on redacted records. Nothing that the record states of winners or scores is used, but for how many
+    comparisons were made.
+
+    Raises:
+        RecordError: hands that may not be laid as shown.
+
+    >>> record = record_of(Game(CrashRules.preset("online"), seed=7)).redacted()
+    >>> rescore(record).rounds, rescore(record).result
+    ((), None)
+    """
+    rules = record.rules
+    scores = record.start_scores
+    rounds: list[RoundRecord] = []
+    result: GameResult | None = None
+    unchecked: list[str] = []
+    for place, one in enumerate(record.rounds):
+        path: Path = ("rounds", place)
+        if result is not None:
+            raise RecordError(f"round {one.number}: the game was over before it", path=path)
+        if one.scores is None:
+            break
+        settled = _settled(one, rules, scores, path)
+        unchecked += _hidden(one, rules, settled)
+        rounds.append(_as_settled(one, settled))
+        scores = settled.scores
+        result = settled.result
+        if result is None:
+            result = _limit(record, one, scores)
+    if record.is_redacted:
+        unchecked.insert(0, "the deals: whether they came from a seed, and the cards that were never shown")
+    return Rescored(rounds=tuple(rounds), result=result, unchecked=tuple(unchecked))
+
+
+def _settled(one: RoundRecord, rules: CrashRules, scores: tuple[int, ...], path: Path) -> Settlement:
+    shown = [laid.hands if laid is not None else () for laid in one.arrangements]
+    for seat, hands in enumerate(shown):
+        faults = arrangement_faults(hands, [card for hand in hands for card in hand], rules)
+        if faults:
+            where = (*path, "arrangements", seat)
+            raise RecordError(f"round {one.number}: player_{seat}: {faults[0].message}", path=where)
+    revealed = [hands[: len(one.winners)] for hands in shown]
+    return settle_round(
+        rules,
+        strengths=[[_strength(hand, rules) for hand in hands] + [0] * (rules.hands - len(hands)) for hands in revealed],
+        quads=[_quads(hands) for hands in revealed],
+        called=[bool(called) for called in one.calls],
+        scores=scores,
+        order=turn_order(one.dealer, rules.players),
+    )
+
+
+def _strength(hand: Ids, rules: CrashRules) -> int:
+    return int(strength_table(rules.flush_order, rules.lowest_class)[triple_index(*hand)])
+
+
+def _quads(hands: Iterable[Ids]) -> int:
+    ranks = [card // 4 for hand in hands for card in hand]
+    return sum(ranks.count(rank) == 4 for rank in set(ranks))
+
+
+def _as_settled(one: RoundRecord, settled: Settlement) -> RoundRecord:
+    return replace(
+        one,
+        winners=settled.comparison_winners[: settled.revealed],
+        awards=tuple(award for award in settled.awards if award.reason is not AwardReason.COMPARISON),
+        scores=settled.scores,
+    )
+
+
+def _limit(record: GameRecord, one: RoundRecord, scores: tuple[int, ...]) -> GameResult | None:
+    if one.number >= record.rules.max_rounds:
+        return GameResult(winners=highest_seats(scores), reason=Termination.MAX_ROUNDS)
+    return GameResult(winners=(), reason=Termination.ROUND) if record.episode == "round" else None
+
+
+def _hidden(one: RoundRecord, rules: CrashRules, settled: Settlement) -> Iterator[str]:
+    if settled.revealed < rules.hands:
+        for seat, laid in enumerate(one.arrangements):
+            if laid is not None and laid.rest is None and len(laid.hands) == len(one.winners):
+                yield f"round {one.number}: what player_{seat} laid after Hand {settled.revealed}"
+
+
+# ---- compared ---------------------------------------------------------------------------------------------------------
+
+
+def _compare_round(one: RoundRecord, expected: RoundRecord, path: Path) -> None:
+    name = f"round {one.number}"
+    for position, (stated, due) in enumerate(zip(one.winners, expected.winners, strict=False)):
+        _compare(f"{name}: winner of Hand {position + 1}", stated, due, (*path, "winners"), _seat_words)
+    _compare(f"{name}: comparisons revealed", len(one.winners), len(expected.winners), (*path, "winners"), str)
+    for place, (award, due_award) in enumerate(zip(one.awards, expected.awards, strict=False)):
+        _compare(f"{name}: award", award, due_award, (*path, "awards", place), _award_words)
+    _compare(f"{name}: awards", len(one.awards), len(expected.awards), (*path, "scores"), str)
+    _compare(f"{name}: scores", one.scores, expected.scores, (*path, "scores"), _score_words)
+
+
+def _compare(what: str, stated: object, expected: object, path: Path, words: Callable[[object], str]) -> None:
+    if stated != expected:
+        raise RecordError(f"{what}: the record says {words(stated)}, the rules say {words(expected)}", path=path)
+
+
+def _seat_words(seat: object) -> str:
+    return "nobody" if seat is None else f"seat {seat}"
+
+
+def _award_words(award: object) -> str:
+    assert isinstance(award, Award)
+    return f"{award.reason.value} {award.points:+d} to seat {award.seat}, making {award.score}"
+
+
+def _score_words(scores: object) -> str:
+    return " ".join(map(str, scores)) if isinstance(scores, tuple) else "nothing (the round is not over)"
+
+
+def _result_words(result: object) -> str:
+    if not isinstance(result, GameResult):
+        return "'*' (the game goes on)"
+    return " ".join([result.reason.value, *map(str, result.winners)])
+
+
+# ---- told again -------------------------------------------------------------------------------------------------------
+
+
+def shown_rounds(record: GameRecord) -> tuple[tuple[Event, ...], ...]:
+    """Return each round as events, for `format_round`: what the record shows, with empty piles for hidden cards.
+
+    The points of a round that ended early are those scored, not those had it been played out.
+    """
+    scores = record.start_scores
+    rounds = []
+    for one in record.rounds:
+        rounds.append(tuple(_events(one, record.rules, scores)))
+        scores = one.scores or scores
+    if record.result is not None:
+        rounds[-1] = (*rounds[-1], GameEnd(result=record.result, scores=scores))
+    return tuple(rounds)
+
+
+def _events(one: RoundRecord, rules: CrashRules, before: tuple[int, ...]) -> Iterator[Event]:
+    order = turn_order(one.dealer, rules.players)
+    yield Deal(
+        round_number=one.number - 1,
+        dealer=one.dealer,
+        scores=before,
+        hands=tuple(hand or () for hand in one.hands),
+        spares=tuple(spare or () for spare in one.spares),
+    )
+    for seat in order:
+        choice = one.exchanges[seat]
+        if choice is not None:
+            yield Exchange(seat=seat, exchanged=choice)
+    for seat in order:
+        laid = one.arrangements[seat]
+        if laid is not None and (laid.hands or laid.rest is not None):
+            yield Arrange(seat=seat, partition=-1, hands=laid.hands)
+    for seat in order:
+        called = one.calls[seat]
+        if called is not None:
+            yield Call(seat=seat, called=called)
+    for position, winner in enumerate(one.winners):
+        hands = tuple(
+            laid.hands[position] if laid is not None and position < len(laid.hands) else () for laid in one.arrangements
+        )
+        strengths = tuple(_strength(hand, rules) if hand else 0 for hand in hands)
+        yield Reveal(position=position, hands=hands, strengths=strengths, winner=winner)
+    yield from one.awards
+    if one.scores is not None:
+        points = tuple(after - start for after, start in zip(one.scores, before, strict=True))
+        crasher = next((a.seat for a in one.awards if a.reason is AwardReason.CRASH), None)
+        yield RoundEnd(round_number=one.number - 1, scores=one.scores, points=points, crasher=crasher)
