@@ -37,17 +37,35 @@ def _preset_text(name: str) -> str:
     return (resources.files("prial.configs") / "rules" / f"{name}.yaml").read_text(encoding="utf-8")
 
 
-def read_preset(name: str) -> dict[str, Any]:
-    """Return the whole file of a rule set, notes for people included.
+def read_preset(source: str | Path) -> dict[str, Any]:
+    """Return the whole content of a rule set or of a YAML file, notes for people included.
+
+    Args:
+        source: as for `load_rules`.
 
     Raises:
-        RulesError: no rule set of that name.
+        RulesError: unknown name or unreadable file.
+
+    >>> read_preset("traditional")["in_use"]["quads_bonus"]
+    [0, 1]
     """
+    if _is_path(source):
+        path = Path(source)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise RulesError(f"cannot read rules from {str(path)!r}: {error}") from None
+        return _parse(text, str(path))
+    name = str(source)
     if name not in preset_names():
-        near = difflib.get_close_matches(str(name), preset_names(), n=1)
+        near = difflib.get_close_matches(name, preset_names(), n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise RulesError(f"no rule set {name!r}{hint} Known: {', '.join(preset_names())}, or the path of a YAML file")
     return _parse(_preset_text(name), name)
+
+
+def _is_path(source: str | Path) -> bool:
+    return isinstance(source, Path) or str(source).endswith((".yaml", ".yml"))
 
 
 def load_rules(source: str | Path, **overrides: Any) -> CrashRules:
@@ -63,15 +81,7 @@ def load_rules(source: str | Path, **overrides: Any) -> CrashRules:
     >>> load_rules("bga", players=5).cards_dealt
     9
     """
-    if isinstance(source, Path) or str(source).endswith((".yaml", ".yml")):
-        path = Path(source)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise RulesError(f"cannot read rules from {str(path)!r}: {error}") from None
-        content, name = _parse(text, str(path)), path.stem
-    else:
-        content, name = read_preset(source), source
+    content, name = read_preset(source), Path(source).stem if _is_path(source) else str(source)
     check_option_names(overrides)
     options = {key: value for key, value in content.items() if key not in _FOR_PEOPLE}
     by_players = options.pop("players_defaults", {})
