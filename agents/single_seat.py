@@ -25,7 +25,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import gymnasium
 import numpy as np
@@ -43,6 +43,9 @@ from ..envs.crash.scoring import margins
 from ..envs.deals import fresh_seed
 from .protocol import Agent
 from .registry import make
+
+if TYPE_CHECKING:
+    from ..envs.crash.record_values import GameRecord
 
 __all__ = ["ENV_ID", "SingleSeat"]
 
@@ -222,6 +225,22 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         if self.game.is_over or self._lost:
             raise RuntimeError("the episode is over, no action is legal; call reset()")
         return self._choices.mask.astype(np.bool_)
+
+    def record(self, *, name: str = "", date: str | None = None) -> GameRecord:
+        """Return the game so far as a record, hidden cards included (`GameRecord.redacted` hides them).
+
+        Args:
+            name: what decides at the learner's seat.
+            date: such as ``2026-11-30``.
+
+        Raises:
+            RuntimeError: before the first `reset`.
+        """
+        from ..envs.crash.record import record_of  # loads on demand
+
+        game = self.game
+        agents = [name if seat == self._seat else self._agent_of(seat).name for seat in range(self.rules.players)]
+        return record_of(game, agents=agents, date=date)
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
-from .record_check import Rescored, check_record, record_of, rescore, shown_rounds
+from .record_check import Rescored, check_record, rescore
+from .record_events import record_of, shown_rounds
 from .record_json import load_json, record_from_dict
 from .record_text import Path, RecordError, parse_text, split_games
 from .record_values import GameRecord, LaidHands, RoundRecord, Viewer

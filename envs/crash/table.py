@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import gymnasium
 import numpy as np
@@ -25,6 +25,9 @@ from .observation import Piece, PlayerView, ViewBatch, encode, encode_view, obse
 from .partitions import laid_triples, legal_partitions
 from .rules import CrashRules, RulesError
 from .scoring import margins
+
+if TYPE_CHECKING:
+    from .record_values import GameRecord
 
 __all__ = [
     "CrashTable",
@@ -165,6 +168,23 @@ class CrashTable:
             return render_table(self.game)
         print_text(render_table(self.game, symbols=True), plain=render_table(self.game))
         return None
+
+    def record(self, *, agents: Sequence[str] | None = None, date: str | None = None) -> GameRecord:
+        """Return the game so far as a record, hidden cards included (`GameRecord.redacted` hides them).
+
+        A game that an illegal action ended is recorded as unfinished.
+
+        Args:
+            agents: what decides at each seat; not said if None.
+            date: such as ``2026-11-30``.
+
+        Raises:
+            RecordError: not one name a seat, or a date that is none.
+            RuntimeError: before the first `reset`.
+        """
+        from .record import record_of  # loads on demand
+
+        return record_of(self.game, agents=agents, date=date)
 
     def close(self) -> None:
         """Release nothing: there is no window and no file."""

@@ -27,7 +27,8 @@ ENVS_LAYERS = (
         "crash.worlds",
         "crash.candidates_view",
     },
-    {"crash.record_text", "crash.record_values", "crash.record_json", "crash.record_check", "crash.record"},
+    {"crash.record_text", "crash.record_values"},
+    {"crash.record_json", "crash.record_events", "crash.record_check", "crash.record"},
     {"crash.table", "crash.env", "crash.wrappers", "crash.render", "crash_v0"},
 )
 # What importing the package shows to users: it may name everything, and nothing inside imports it.
