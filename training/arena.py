@@ -13,18 +13,23 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Literal
 
 import numpy as np
 
 from ..agents.protocol import Agent
 from ..agents.registry import make
+from ..envs.crash.game import Game
+from ..envs.crash.record import record_of
 from ..envs.crash.rules import CrashRules
 from .arena_result import ArenaResult, BoardSums
+from .files import whole_file
 from .line_ups import labels, line_ups, seatings
-from .match import ArenaError, GameTally, Tick, play_games
+from .match import ArenaError, Ended, GameTally, Tick, play_games
 from .workers import spread
 
 __all__ = ["ArenaError", "ArenaResult", "ArenaSetupError", "Progress", "default_jobs", "run_arena"]
@@ -57,6 +62,7 @@ class _Plan:
         names: what to make the agents from.
         labels: what to call them.
         tables: every seating of every line-up, in the order played.
+        records: the form in which games are recorded, None for not at all.
     """
 
     rules: CrashRules
@@ -66,6 +72,7 @@ class _Plan:
     line_ups: tuple[tuple[int, ...], ...]
     tables: tuple[tuple[int, ...], ...]
     boards: int
+    records: Literal["text", "json"] | None
 
     @property
     def games(self) -> int:
@@ -84,6 +91,14 @@ class _Plan:
         return range(first, min(first + self.chunk_boards, self.boards))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chunk:
+    """What some boards came to, and the records of their games where they are wanted."""
+
+    sums: BoardSums
+    records: str
+
+
 def run_arena(
     agents: Sequence[str | Path | Agent],
     *,
@@ -92,6 +107,7 @@ def run_arena(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
+    records: str | Path | None = None,
 ) -> ArenaResult:
     """Let agents play each other on the same deals and return how they did.
 
@@ -105,11 +121,14 @@ def run_arena(
             as objects play in this process. A script that calls this needs the usual ``if __name__ == "__main__":``,
             since workers import it.
         progress: called as games end.
+        records: file for the record of every game (see `docs/records.md`), board by board and seating by seating, the same
+            with any number of jobs; JSON lines if its name ends in ``.jsonl``, else text. It is written whole or not at all.
 
     Raises:
         AgentError: an agent that cannot be made.
         ArenaError: an agent that failed, named with phase and game; or a worker process that died.
         ArenaSetupError: fewer than two agents, or fewer than one game or job.
+        OSError: the records cannot be written.
     """
     if len(agents) < 2:
         raise ArenaSetupError(f"an arena needs two or more agents, got {len(agents)}")
@@ -128,18 +147,36 @@ def run_arena(
         line_ups=up,
         tables=tables,
         boards=math.ceil(games / len(tables)),
+        records=None if records is None else "json" if Path(records).suffix == ".jsonl" else "text",
     )
     report = _reporter(progress, plan.games)
     by_name = all(isinstance(agent, str | Path) for agent in agents)
     jobs = _worthwhile_jobs(plan, made) if by_name and jobs is None else jobs or 1
     jobs = min(jobs, plan.chunks)
-    if by_name and jobs > 1:
-        pieces = spread(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
-    else:
-        pieces = _in_this_process(plan, made, report)
-    found = dict(pieces)
-    sums = BoardSums.joined([found[chunk] for chunk in range(plan.chunks)])
+    # Opened first, so that a file that cannot be written is known before anything is played.
+    with nullcontext() if records is None else whole_file(records) as file:
+        if by_name and jobs > 1:
+            pieces = spread(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
+        else:
+            pieces = _in_this_process(plan, made, report)
+        sums = BoardSums.joined(_in_order(pieces, file))
     return _result(plan, sums, games_asked=games)
+
+
+def _in_order(pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None) -> list[BoardSums]:
+    """Return the sums of all chunks in order; write their records in order, each as soon as those before it are there."""
+    sums: dict[int, BoardSums] = {}
+    waiting: dict[int, str] = {}
+    written = 0
+    for number, chunk in pieces:
+        sums[number] = chunk.sums
+        waiting[number] = chunk.records
+        while written in waiting:
+            text = waiting.pop(written)
+            if file is not None:
+                file.write(text.encode("ascii"))
+            written += 1
+    return [sums[number] for number in sorted(sums)]
 
 
 def _reporter(progress: Progress | None, total: int) -> Callable[[int], None]:
@@ -171,7 +208,7 @@ def _make_agents(plan: _Plan) -> list[Agent]:
 
 def _in_this_process(
     plan: _Plan, agents: Sequence[Agent], report: Callable[[int], None]
-) -> Iterator[tuple[int, BoardSums]]:
+) -> Iterator[tuple[int, _Chunk]]:
     played = 0
 
     def tick(games: int) -> None:
@@ -184,21 +221,33 @@ def _in_this_process(
 
 
 def _play(
-    plan: _Plan, agents: Sequence[Agent], games: Sequence[tuple[int, Sequence[int]]], *, chunk: int, tick: Tick
+    plan: _Plan,
+    agents: Sequence[Agent],
+    games: Sequence[tuple[int, Sequence[int]]],
+    *,
+    chunk: int,
+    tick: Tick,
+    ended: Ended | None = None,
 ) -> list[GameTally]:
     branches = [(_AGENT_BRANCH, chunk, number) for number in range(len(agents))]
     rngs = [np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=branch)) for branch in branches]
-    return play_games(plan.rules, games, agents, names=plan.labels, seed=plan.seed, rngs=rngs, tick=tick)
+    return play_games(plan.rules, games, agents, names=plan.labels, seed=plan.seed, rngs=rngs, tick=tick, ended=ended)
 
 
-def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) -> BoardSums:
+def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) -> _Chunk:
     boards = plan.boards_of(chunk)
     games = [(board, seating) for board in boards for seating in plan.tables]
-    tallies = _play(plan, agents, games, chunk=chunk, tick=tick)
+    recorded: list[str] = []
+
+    def record(game: Game, seating: Sequence[int]) -> None:
+        made = record_of(game, agents=[plan.labels[agent] for agent in seating])
+        recorded.append(made.to_json() if plan.records == "json" else str(made))
+
+    tallies = _play(plan, agents, games, chunk=chunk, tick=tick, ended=None if plan.records is None else record)
     sums = BoardSums.empty(boards=len(boards), agents=len(agents))
     for (board, seating), tally in zip(games, tallies, strict=True):
         sums.add(board - boards.start, seating, tally)
-    return sums
+    return _Chunk(sums=sums, records="".join(f"{text}\n" for text in recorded))
 
 
 def _result(plan: _Plan, sums: BoardSums, *, games_asked: int) -> ArenaResult:

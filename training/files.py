@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["write_whole"]
+__all__ = ["whole_file", "write_whole"]
 
 
-def write_whole(path: str | Path, content: str | bytes) -> None:
-    """Write a file; whoever reads it sees the old content or the new, never a part. Missing folders are made.
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[BinaryIO]:
+    """Open a file to be written bit by bit; it appears when the body has ended, and never if that raises.
+
+    Whoever reads it sees the old content or the new, never a part. Missing folders are made.
 
     Raises:
         OSError: it cannot be written; nothing has changed.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    data = content.encode("utf-8") if isinstance(content, str) else content
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
         Path(name).chmod(0o644)  # temporary files are private; results are not
         Path(name).replace(target)
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: str | Path, content: str | bytes) -> None:
+    """Write a file at once, as `whole_file` does.
+
+    Raises:
+        OSError: it cannot be written; nothing has changed.
+    """
+    with whole_file(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)

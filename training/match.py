@@ -15,10 +15,13 @@ from ..envs.crash.observation import ViewBatch, view_of
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.scoring import margins
 
-__all__ = ["ArenaError", "GameTally", "Interrupted", "Tick", "play_games"]
+__all__ = ["ArenaError", "Ended", "GameTally", "Interrupted", "Tick", "play_games"]
 
 Tick = Callable[[int], None]
 """Called after every step with the games that it ended; raises `Interrupted` if play is to stop."""
+
+Ended = Callable[[Game, Sequence[int]], None]
+"""Called with a game that is over and its seating."""
 
 
 class ArenaError(RuntimeError):
@@ -96,6 +99,7 @@ def play_games(
     seed: int,
     rngs: Sequence[np.random.Generator],
     tick: Tick,
+    ended: Ended | None = None,
 ) -> list[GameTally]:
     """Play games to their end and return what each came to, in the order given.
 
@@ -107,6 +111,7 @@ def play_games(
         seed: of the deals.
         rngs: the chance of each agent, by number.
         tick: called after every step.
+        ended: called with each game, in the order given, when all are over.
 
     Raises:
         ArenaError: an agent raised or answered wrongly.
@@ -134,6 +139,8 @@ def play_games(
         result = table.game.result
         assert result is not None
         table.tally.win_shares[:] = [result.win_share(seat) for seat in range(rules.players)]
+        if ended is not None:
+            ended(table.game, table.seating)
     return [table.tally for table in tables]
 
 

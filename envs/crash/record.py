@@ -10,6 +10,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, TextIO
 
 from .record_check import Rescored, check_record, rescore
@@ -68,17 +69,18 @@ def from_json(text: str, *, check: bool = True) -> GameRecord:
     return record
 
 
-def read_records(lines: Iterable[str], *, check: bool = True) -> Iterator[GameRecord]:
+def read_records(lines: Iterable[str], *, check: bool = True, skip: int = 0) -> Iterator[GameRecord]:
     """Yield the games of an open file (or any lines) one by one; text and JSON lines may be mixed.
 
     Args:
         lines: such as a file opened with ``encoding="utf-8"``.
         check: as for `parse_record`.
+        skip: so many games are passed over unread.
 
     Raises:
         RecordError: unreadable, or at odds with the rules; names the line of the file.
     """
-    for first, game in split_games(lines):
+    for first, game in islice(split_games(lines), skip, None):
         where: Mapping[Path, int] = {(): first}
         try:
             if game[0].startswith("{"):

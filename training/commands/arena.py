@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,14 @@ def arena(
     ] = 2000,
     seed: SeedOption = 1,
     jobs: JobsOption = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--records",
+            metavar="FILE",
+            help="Write the record of every game to a file, for prial replay; JSON lines if its name ends in .jsonl.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure agents against each other on the same deals.
@@ -51,7 +60,7 @@ def arena(
 
     # An agent that prints does not spoil the output.
     with redirect_stdout(sys.stderr), progress_bar("Playing") as progress:
-        result = run_arena(agents, rules=asked, games=games, seed=seed, jobs=jobs, progress=progress)
+        result = run_arena(agents, rules=asked, games=games, seed=seed, jobs=jobs, progress=progress, records=records)
     if as_json:
         show_json(as_dict(result), indent=2)
     else:

@@ -1,0 +1,169 @@
+"""`prial replay`: games from a file of records, told round by round."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from ..console import CommandError, shows_symbols
+from .options import JsonOption
+
+if TYPE_CHECKING:
+    from ...envs.crash.events import Event
+    from ...envs.crash.record import GameRecord
+    from ...envs.crash.rules import CrashRules
+
+__all__ = ["replay"]
+
+
+def replay(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A file of game records, text or JSON lines; - reads standard input."),
+    ],
+    *,
+    game: Annotated[
+        int | None, typer.Option("--game", min=1, metavar="N", help="Only the Nth game of the file; all if not given.")
+    ] = None,
+    seat: Annotated[
+        str | None,
+        typer.Option("--seat", metavar="SEAT", help="Show only what one seat knows (0, 1, ...), or a spectator."),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all at once; without it, Enter shows the next hand in a terminal.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Step through recorded games, hand by hand, and check them against the rules.
+
+    Decisions are played again; reveals, scores and the result must be what follows from them. A redacted record is checked
+    as far as it shows cards, and what cannot be checked is listed. With --json, one record a line.
+    """
+    viewer = _seat(seat)
+    steps = not (everything or as_json) and file != Path("-") and sys.stdin.isatty() and sys.stdout.isatty()
+    shown = 0
+    with _opened(file) as lines:
+        for number, record in _chosen(lines, file, game):
+            seen = record if seat is None else record.redacted(viewer)
+            if as_json:
+                sys.stdout.write(seen.to_json() + "\n")
+            elif not _tell(seen, number, steps=steps, first=shown == 0):
+                return
+            shown += 1
+    if not shown:
+        raise CommandError(f"{file}: no game {game}" if game is not None else f"{file}: no game in it")
+
+
+def _seat(text: str | None) -> int | None:
+    if text is None or text == "spectator":
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise CommandError(f"--seat {text!r}: expected a seat such as 0, or spectator")
+    return int(text)
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[TextIO]:
+    if file == Path("-"):
+        yield sys.stdin
+    else:
+        with file.open(encoding="utf-8", errors="backslashreplace") as lines:
+            yield lines
+
+
+def _chosen(lines: TextIO, file: Path, game: int | None) -> Iterator[tuple[int, GameRecord]]:
+    """Yield the games asked for, checked, with their numbers; those before them are passed over."""
+    from ...envs.crash.record import RecordError, read_records
+
+    first = 1 if game is None else game
+    try:
+        for number, record in enumerate(read_records(lines, skip=first - 1), start=first):
+            yield number, record
+            if number == game:
+                return
+    except RecordError as error:
+        raise CommandError(f"{file}: {error}") from error
+
+
+def _tell(record: GameRecord, number: int, *, steps: bool, first: bool) -> bool:
+    """Write one game; return whether to go on."""
+    from ...envs.crash.record import rescore, shown_rounds
+
+    texts = [_heading(record, number)]
+    names = _names(record)
+    for events in shown_rounds(record):
+        texts += _pieces(events, record.rules, names)
+    if record.result is None:
+        texts.append("  The game was left here.")
+    unchecked = rescore(record).unchecked
+    if unchecked:
+        texts.append("\n".join(["Checked; what the record hides could not be:", *(f"  {line}" for line in unchecked)]))
+    else:
+        texts.append("Checked: every decision is legal, and all that is stated follows from them.")
+    if not first:
+        sys.stdout.write("\n")
+    for place, text in enumerate(texts):
+        sys.stdout.write(text + "\n")
+        last = place == len(texts) - 1
+        if steps and not last and not _enter():
+            return False
+    return True
+
+
+def _enter() -> bool:
+    """Wait for Enter; return whether to go on (q and the end of input leave)."""
+    sys.stdout.write("[Enter] ")
+    sys.stdout.flush()
+    answer = sys.stdin.readline()
+    return bool(answer) and answer.strip().lower() not in ("q", "quit", "exit")
+
+
+def _names(record: GameRecord) -> list[str]:
+    """Return what to call the seats: who sat there, else what decided, with the seat where two are alike."""
+    names = [
+        player or agent or f"player_{seat}"
+        for seat, (player, agent) in enumerate(zip(record.players, record.agents, strict=True))
+    ]
+    return [f"{name} ({seat})" if names.count(name) > 1 else name for seat, name in enumerate(names)]
+
+
+def _heading(record: GameRecord, number: int) -> str:
+    rules = record.rules
+    lines = [f"Game {number}: Crash ({rules.name or 'own rules'}), {rules.players} players, target {rules.target}"]
+    if record.date is not None:
+        lines[0] += f", {record.date}"
+    for seat, (player, agent) in enumerate(zip(record.players, record.agents, strict=True)):
+        told = " ".join(part for part in (player, f"({agent})" if player and agent else agent) if part)
+        lines.append(f"  seat {seat}: {told or 'not named'}")
+    if record.seed is not None:
+        lines.append(f"  seed {record.seed}, table {record.table}, first deal {record.first_deal}")
+    if record.is_redacted:
+        whose = "a spectator" if record.viewer == "spectator" else f"seat {record.viewer}"
+        lines.append(f"  shows what {whose} knows")
+    return "\n".join(lines)
+
+
+def _pieces(events: Sequence[Event], rules: CrashRules, names: Sequence[str]) -> Iterator[str]:
+    """Yield a round in pieces: up to the reveal, each comparison, the rest."""
+    from ...envs.crash.events import Reveal
+    from ...envs.crash.render import format_round
+
+    symbols = shows_symbols()
+    piece = 0
+
+    def place(event: Event) -> int:
+        nonlocal piece
+        if isinstance(event, Reveal):
+            piece = event.position + 1
+        elif piece:
+            piece = rules.hands + 1
+        return piece
+
+    for _, some in groupby(events, key=place):
+        yield format_round(list(some), rules=rules, names=names, symbols=symbols)
