@@ -115,6 +115,12 @@ class Arrangement:
     def __str__(self) -> str:
         return self.format()
 
+    def _repr_svg_(self) -> str:
+        """Show the arrangement in a notebook."""
+        from ..hands_picture import hands_picture  # drawing loads on demand
+
+        return hands_picture(self.hands, self.spare).svg()
+
 
 def _strength(hand: Sequence[Card], rules: CrashRules) -> int:
     ids = sorted(card.id for card in hand)

@@ -14,8 +14,8 @@ PACKAGE_ORDER = ("prial.configs", "prial.envs", "prial.agents", "prial.training"
 
 # Inside envs, from the bottom up; a module imports from its own layer and those below.
 ENVS_LAYERS = (
-    {"cards", "deals", "kernel_cache"},
-    {"brag"},
+    {"cards", "card_picture", "deals", "kernel_cache", "picture", "picture_pixels"},
+    {"brag", "hands_picture"},
     {"crash.rules", "crash.presets"},
     {"crash._kernels", "crash.partitions", "crash.arrangement", "crash.actions", "crash.features"},
     {
@@ -45,6 +45,7 @@ NOT_WHEN_PLAYING = (
     "onnx",
     "onnxscript",
     "pygame",
+    "PIL",
     "matplotlib",
     "fastapi",
 )
