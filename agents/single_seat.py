@@ -38,6 +38,7 @@ from ..envs.crash.features import CANDIDATE_FEATURES
 from ..envs.crash.game import Episode, Game, IllegalActionError
 from ..envs.crash.observation import ViewBatch, encode_view, observation_layout, view_of
 from ..envs.crash.presets import load_rules
+from ..envs.crash.render import Rendered, RenderMode, render_game
 from ..envs.crash.rules import CrashRules, RulesError
 from ..envs.crash.scoring import margins
 from ..envs.deals import fresh_seed
@@ -71,6 +72,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         reward: `win` or `points`.
         episode: `game`, or `round` to stop after one round (paid in points).
         illegal: what an illegal action does: `lose` (the game ends, the reward is -1, a warning is logged) or `raise`.
+        render_mode: None, `ansi`, `human` or `rgb_array`; as for `prial.envs.crash_v0`, so hidden cards are shown too.
         overrides: options of the rules.
 
     Raises:
@@ -82,7 +84,12 @@ class SingleSeat(gymnasium.Env[Observation, int]):
     (['action_mask', 'candidates', 'observation'], (132,))
     """
 
-    metadata: dict[str, Any] = {"render_modes": [], "name": "crash_v0"}  # noqa: RUF012 (as in Gymnasium)
+    metadata: dict[str, Any] = {  # noqa: RUF012 (as in Gymnasium)
+        "render_modes": list(get_args(RenderMode)),
+        "render_fps": 1,
+        "name": "crash_v0",
+    }
+    render_mode: RenderMode | None
 
     def __init__(
         self,
@@ -94,14 +101,14 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         reward: Reward = "win",
         episode: Episode = "game",
         illegal: Illegal = "lose",
-        render_mode: None = None,
+        render_mode: RenderMode | None = None,
         **overrides: Any,
     ) -> None:
         self.rules = rules.replace(**overrides) if isinstance(rules, CrashRules) else load_rules(rules, **overrides)
         _check_choice("reward", reward, get_args(Reward))
         _check_choice("episode", episode, get_args(Episode))
         _check_choice("illegal", illegal, get_args(Illegal))
-        _check_choice("render_mode", render_mode, (None,))
+        _check_choice("render_mode", render_mode, (None, *get_args(RenderMode)))
         if episode == "round" and reward == "win":
             raise RulesError("reward='win' with episode='round': a single round is paid in points (reward='points')")
         if seat is not None and (isinstance(seat, bool) or seat not in range(self.rules.players)):
@@ -189,6 +196,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         self._crashes = 0
         self._lost = False
         self._play_others()
+        self._show()
         return self._observe(), {"seat": self._seat}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -209,6 +217,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         scored = len(self._margins)
         self._note(game.step(taken, self._seat))
         self._play_others()
+        self._show()
         over = game.is_over
         if self._reward == "points":
             reward = self._margins[-1] if len(self._margins) > scored else 0.0
@@ -225,6 +234,15 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         if self.game.is_over or self._lost:
             raise RuntimeError("the episode is over, no action is legal; call reset()")
         return self._choices.mask.astype(np.bool_)
+
+    def render(self) -> Rendered | None:
+        """Return the table as text (`ansi`) or pixels (`rgb_array`), or print it (`human`).
+
+        Raises:
+            RuntimeError: before the first `reset`.
+            ModuleNotFoundError: `rgb_array` without Pillow; the message names the extra.
+        """
+        return render_game(self.game, self.render_mode)
 
     def record(self, *, name: str = "", date: str | None = None) -> GameRecord:
         """Return the game so far as a record, hidden cards included (`GameRecord.redacted` hides them).
@@ -243,6 +261,10 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         return record_of(game, agents=agents, date=date)
 
     # ---- inside ---------------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        if self.render_mode == "human":
+            self.render()
 
     def _play_others(self) -> None:
         game = self.game

@@ -31,16 +31,16 @@ crash_v0.env(
 )
 ```
 
-| Argument      | Values                         | Default         | Meaning                                             |
-|---------------|--------------------------------|-----------------|-----------------------------------------------------|
-| `rules`       | name, path, `CrashRules`       | `'online'`      | `online`, `bga`, `traditional`, or a YAML file      |
-| `reward`      | `'win'`, `'points'`            | `'win'`         | what is paid, see Rewards                           |
-| `episode`     | `'game'`, `'round'`            | `'game'`        | a whole game, or one round (with `reward='points'`) |
-| `mask`        | `'undominated'`, `'legal'`     | `'undominated'` | which arrangements the mask leaves                  |
-| `render_mode` | `None`, `'ansi'`, `'human'`    | `None`          | `render()` returns the table as text, or prints it  |
-| `scores`      | whole numbers below the target | `None`          | scores that each game starts from, zeros if None    |
-| `dealer`      | a seat                         | `None`          | seat of the first dealer, drawn if None             |
-| `illegal`     | `'lose'`, `'raise'`            | `'lose'`        | `parallel_env` only, see Illegal actions            |
+| Argument      | Values                                     | Default         | Meaning                                   |
+|---------------|--------------------------------------------|-----------------|-------------------------------------------|
+| `rules`       | name, path, `CrashRules`                   | `'online'`      | `online`, `bga`, `traditional`, YAML file |
+| `reward`      | `'win'`, `'points'`                        | `'win'`         | what is paid, see Rewards                 |
+| `episode`     | `'game'`, `'round'`                        | `'game'`        | a game, or one round (`reward='points'`)  |
+| `mask`        | `'undominated'`, `'legal'`                 | `'undominated'` | which arrangements the mask leaves        |
+| `render_mode` | `None`, `'ansi'`, `'human'`, `'rgb_array'` | `None`          | what `render()` does, see Rendering       |
+| `scores`      | whole numbers below the target             | `None`          | scores at the start, zeros if None        |
+| `dealer`      | a seat                                     | `None`          | seat of the first dealer, drawn if None   |
+| `illegal`     | `'lose'`, `'raise'`                        | `'lose'`        | `parallel_env` only, see Illegal actions  |
 
 Any further keyword is an option of `CrashRules` and set on top of the rules: `players=2`, `target=10`,
 `crash_call="optional"`. `reset(options={"scores": ..., "dealer": ...})` sets these two for one game; other keys are
@@ -81,7 +81,8 @@ parallel API the agents that are not to act have `noop` alone. `mask="undominate
 undominated value (5.6 on average): another one is never better against any opponents. `mask="legal"` leaves every one
 that may be laid.
 
-Masks of four hundred thousand entries are honest but heavy. Learners use `prial.envs.crash.wrappers.CandidateActions`.
+Masks of four hundred thousand entries are honest but heavy. Learners use a wrapper of `prial.envs.crash.wrappers`:
+`CandidateActions` (choose one of the undominated arrangements) or `HandByHand` (pick one hand after the other).
 
 ### Action Space
 
@@ -130,6 +131,19 @@ are terminated; all agents end together.
   nothing.
 
 A step before `reset` or after the end raises `RuntimeError`.
+
+### Rendering
+
+| `render_mode` | `render()`                                                                          |
+|---------------|-------------------------------------------------------------------------------------|
+| `'ansi'`      | returns the table as plain text                                                     |
+| `'human'`     | prints it with suit symbols to standard output, and so do `reset` and `step`        |
+| `'rgb_array'` | returns it drawn, uint8 (height, width, 3), always the same size for the same rules |
+
+All show everything, hidden cards too: the table as it stands, and below it the last round that was compared. Before the
+first `reset` they raise `RuntimeError`. Drawing needs Pillow, the extra `render`; without it `render()` says so, while the
+environment can be made and played. `prial.envs.crash.table_picture` and `prial.envs.crash.round_picture` draw the same as
+SVG, without Pillow, and notebooks show those pictures, and arrangements, by themselves.
 
 ### Determinism
 

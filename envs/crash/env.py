@@ -16,14 +16,14 @@ from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWr
 from .actions import action_layout
 from .game import Episode, Game, IllegalActionError
 from .rules import CrashRules
-from .table import CrashTable, Mask, Observation, RenderMode, Reward, check_choice, read_rules
+from .table import CrashTable, Mask, Observation, Rendered, RenderMode, Reward, check_choice, read_rules
 
 __all__ = ["CrashEnv", "CrashParallelEnv", "Illegal", "IllegalActionWarning", "env"]
 
 Illegal = Literal["lose", "raise"]
 _METADATA: dict[str, Any] = {
     "name": "crash_v0",
-    "render_modes": ["ansi", "human"],
+    "render_modes": list(get_args(RenderMode)),
     "is_parallelizable": False,
     "render_fps": 1,
 }
@@ -44,7 +44,7 @@ class CrashEnv(CrashTable, AECEnv[str, Observation, int | None]):  # type: ignor
         reward: `win` (at the end, players times the share of the win, minus 1) or `points` (each round's margin).
         episode: `game`, or `round` for a single round paid in points.
         mask: `undominated` leaves one arrangement of each undominated value, `legal` every one that may be laid.
-        render_mode: None, `ansi` or `human`.
+        render_mode: None, `ansi`, `human` or `rgb_array`.
         scores: scores that each game starts from; zeros if None.
         dealer: seat of the first dealer; drawn if None.
         overrides: options of `CrashRules` to set otherwise, such as ``players=2`` or ``target=10``.
@@ -171,10 +171,10 @@ class _CheckedOrder(OrderEnforcingWrapper):  # type: ignore[misc]  # pettingzoo 
         if not self._has_reset:
             raise RuntimeError(f"{call}() before reset(): call reset() first")
 
-    def render(self) -> str | None:
+    def render(self) -> Rendered | None:
         self._need_reset("render")
-        text: str | None = super().render()
-        return text
+        shown: Rendered | None = super().render()
+        return shown
 
     def step(self, action: int | None) -> None:
         self._need_reset("step")

@@ -1,13 +1,18 @@
-"""Text for people: the table as it stands, and one round told from its events. Everything is shown, hidden cards too.
+"""The table for people: as it stands, and one round told from its events. Everything is shown, hidden cards too.
 
-Plain text without colours, made to be pasted into a bug report: cards are `As Td`, or `A♠ 10♦` where asked for.
+Text is plain, without colours, made to be pasted into a bug report: cards are `As Td`, or `A♠ 10♦` where asked for.
+`prial.envs.crash.table_picture` and `round_picture` draw the same.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TextIO
+from typing import Literal, TextIO, TypeAlias
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
 
 from ..brag import describe_strength
 from ..cards import format_cards
@@ -16,9 +21,50 @@ from .events import Arrange, Award, AwardReason, Call, Deal, Event, Exchange, Ga
 from .game import Game, Phase
 from .rules import CrashRules
 
-__all__ = ["format_round", "print_text", "render_table", "split_rounds"]
+__all__ = [
+    "RenderMode",
+    "Rendered",
+    "choices",
+    "ending",
+    "format_round",
+    "heading",
+    "last_round",
+    "print_text",
+    "render_game",
+    "render_table",
+    "seat_names",
+    "split_rounds",
+]
+
+RenderMode = Literal["ansi", "human", "rgb_array"]
+Rendered: TypeAlias = "str | npt.NDArray[np.uint8]"
 
 _NOTHING = "-"
+
+
+def render_game(game: Game, mode: RenderMode | None) -> Rendered | None:
+    """Return or print the table: what the environments' `render` does.
+
+    Args:
+        game: what to show.
+        mode: `ansi` returns text, `rgb_array` pixels (uint8 (height, width, 3), one size for the rules), `human` prints
+            text to standard output; None warns.
+
+    Raises:
+        ModuleNotFoundError: `rgb_array` without Pillow; the message names the extra.
+    """
+    if mode == "ansi":
+        return render_table(game)
+    if mode == "rgb_array":
+        from .table_picture import table_picture  # drawing loads on demand
+
+        return table_picture(game).pixels()
+    if mode == "human":
+        print_text(render_table(game, symbols=True), plain=render_table(game))
+    else:
+        modes = "'ansi', 'human' or 'rgb_array'"
+        gymnasium.logger.warn(f"render() does nothing without a render_mode: make the environment with {modes}")
+    return None
 
 
 def render_table(game: Game, *, symbols: bool = False) -> str:
@@ -32,12 +78,8 @@ def render_table(game: Game, *, symbols: bool = False) -> str:
     >>> print(render_table(Game(CrashRules.preset("online", players=2), seed=0)).splitlines()[0])
     Crash (online): 2 players, target 7, round 1, arrange phase
     """
-    rules, n = game.rules, game.rules.players
-    names = _seat_names(n)
-    played = game.rounds_played + (game.phase is not Phase.OVER or _won(game))
-    phase = "game over" if game.is_over else f"{game.phase.label} phase"
-    lines = [f"Crash ({rules.name or 'own rules'}): {n} players, target {rules.target}, round {played}, {phase}"]
-    for seat, name in enumerate(names):
+    lines = [": ".join(heading(game))]
+    for seat, name in enumerate(seat_names(game.rules.players)):
         marks = [f"{game.scores[seat]} points"]
         marks += ["dealer"] if seat == game.dealer else []
         marks += ["to act"] if seat in game.pending else []
@@ -49,14 +91,14 @@ def render_table(game: Game, *, symbols: bool = False) -> str:
         laid = game.arrangement(seat)
         if laid is not None:
             lines.append(f"    laid      {laid.format(symbols=symbols) or 'nothing'}")
-        choices = _choices(game, seat)
-        if choices:
-            lines.append(f"    chose     {', '.join(choices)}")
+        chosen = choices(game, seat)
+        if chosen:
+            lines.append(f"    chose     {', '.join(chosen)}")
     for number, spare in enumerate(game.spares, start=1):
         lines.append(f"  spare hand {number}: {format_cards(reversed(spare), symbols=symbols)}")
-    finished = [r for r in split_rounds(game.events) if any(isinstance(event, RoundEnd) for event in r)]
-    if finished:
-        lines += ["", format_round(finished[-1], rules=rules, symbols=symbols)]
+    last = last_round(game)
+    if last:
+        lines += ["", format_round(last, rules=game.rules, symbols=symbols)]
     return "\n".join(lines)
 
 
@@ -74,7 +116,7 @@ def format_round(
     Raises:
         ValueError: not as many names as players.
     """
-    names = _seat_names(rules.players) if names is None else names
+    names = seat_names(rules.players) if names is None else names
     if len(names) != rules.players:
         raise ValueError(f"expected {rules.players} names, one a seat, got {len(names)}: {list(names)!r}")
     width = max(map(len, names))
@@ -106,7 +148,7 @@ def format_round(
             shown = ", ".join(f"{name} {score}" for name, score in zip(names, event.scores, strict=True))
             lines.append(f"  Scores: {shown}")
         else:
-            lines.append(f"  {_ending(event.result, names)}")
+            lines.append(f"  {ending(event.result, names)}")
     return "\n".join(lines)
 
 
@@ -118,6 +160,12 @@ def split_rounds(events: Iterable[Event]) -> tuple[tuple[Event, ...], ...]:
             rounds.append([])
         rounds[-1].append(event)
     return tuple(tuple(some) for some in rounds)
+
+
+def last_round(game: Game) -> tuple[Event, ...]:
+    """Return the events of the last round that was scored, none before."""
+    scored = [events for events in split_rounds(game.events) if any(isinstance(event, RoundEnd) for event in events)]
+    return scored[-1] if scored else ()
 
 
 def print_text(text: str, *, plain: str, stream: TextIO | None = None) -> None:
@@ -137,7 +185,8 @@ def print_text(text: str, *, plain: str, stream: TextIO | None = None) -> None:
     out.flush()
 
 
-def _seat_names(players: int) -> list[str]:
+def seat_names(players: int) -> list[str]:
+    """Return what the seats are called where nobody has named them."""
     return [f"player_{seat}" for seat in range(players)]
 
 
@@ -147,7 +196,17 @@ def _won(game: Game) -> bool:
     return last.round_number == game.rounds_played
 
 
-def _choices(game: Game, seat: int) -> list[str]:
+def heading(game: Game) -> tuple[str, str]:
+    """Return the name of the game with its rule set, and where it stands."""
+    rules = game.rules
+    played = game.rounds_played + (game.phase is not Phase.OVER or _won(game))
+    phase = "game over" if game.is_over else f"{game.phase.label} phase"
+    standing = f"{rules.players} players, target {rules.target}, round {played}, {phase}"
+    return f"Crash ({rules.name or 'own rules'})", standing
+
+
+def choices(game: Game, seat: int) -> list[str]:
+    """Return what a seat has chosen this round, in exchange and call."""
     exchanged, called = game.exchanges[seat], game.calls[seat]
     chosen = [] if exchanged is None else ["exchange" if exchanged else "keep"]
     return chosen if called is None else [*chosen, "call" if called else "pass"]
@@ -170,7 +229,8 @@ def _reveal(event: Reveal, rules: CrashRules, names: Sequence[str], *, symbols: 
     return lines
 
 
-def _ending(result: GameResult, names: Sequence[str]) -> str:
+def ending(result: GameResult, names: Sequence[str]) -> str:
+    """Return how a game ended, in words."""
     winners = " and ".join(names[seat] for seat in result.winners)
     if not winners:
         return "End of the round"

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -23,6 +22,7 @@ from .events import Event, RoundEnd
 from .game import Episode, Game, IllegalActionError, Phase
 from .observation import Piece, PlayerView, ViewBatch, encode, encode_view, observation_layout, view_of
 from .partitions import laid_triples, legal_partitions
+from .render import Rendered, RenderMode, render_game
 from .rules import CrashRules, RulesError
 from .scoring import margins
 
@@ -34,6 +34,7 @@ __all__ = [
     "Mask",
     "Observation",
     "RenderMode",
+    "Rendered",
     "Reward",
     "check_choice",
     "observation_box",
@@ -43,7 +44,6 @@ __all__ = [
 
 Reward = Literal["win", "points"]
 Mask = Literal["undominated", "legal"]
-RenderMode = Literal["ansi", "human"]
 Observation: TypeAlias = dict[str, npt.NDArray[Any]]
 
 RESET_OPTIONS = ("scores", "dealer")
@@ -155,19 +155,14 @@ class CrashTable:
             start += piece.size
         return np.concatenate([*parts, spares.reshape(-1)])
 
-    def render(self) -> str | None:
-        """Return the table as text (`ansi`) or print it (`human`)."""
-        if self.render_mode is None:
-            gymnasium.logger.warn(
-                "render() does nothing without a render_mode: make the environment with 'ansi' or 'human'"
-            )
-            return None
-        from .render import print_text, render_table  # drawing loads on demand
+    def render(self) -> Rendered | None:
+        """Return the table as text (`ansi`) or pixels (`rgb_array`), or print it (`human`).
 
-        if self.render_mode == "ansi":
-            return render_table(self.game)
-        print_text(render_table(self.game, symbols=True), plain=render_table(self.game))
-        return None
+        Raises:
+            RuntimeError: before the first `reset`.
+            ModuleNotFoundError: `rgb_array` without Pillow; the message names the extra.
+        """
+        return render_game(self.game, self.render_mode)
 
     def record(self, *, agents: Sequence[str] | None = None, date: str | None = None) -> GameRecord:
         """Return the game so far as a record, hidden cards included (`GameRecord.redacted` hides them).

@@ -424,7 +424,7 @@ def test_calls_out_of_order_are_refused() -> None:
         ({"episode": "day"}, "episode='day': expected 'game' or 'round'"),
         ({"episode": "round"}, "reward='win' with episode='round'"),
         ({"illegal": "ignore"}, "illegal='ignore': expected 'lose' or 'raise'"),
-        ({"render_mode": "human"}, "render_mode='human'"),
+        ({"render_mode": "svg"}, "render_mode='svg': expected None or 'ansi' or 'human' or 'rgb_array'"),
         ({"seat": 3}, "seat=3: expected a seat from 0 to 2"),
         ({"seat": True}, "seat=True"),
         ({"k": 0}, "k=0: expected a whole number from 1"),

@@ -263,7 +263,7 @@ def test_unknown_agents_are_named() -> None:
         ({"reward": "score"}, r"reward='score': expected 'win' or 'points'"),
         ({"episode": "hand"}, r"episode='hand': expected 'game' or 'round'"),
         ({"mask": "none"}, r"mask='none': expected 'undominated' or 'legal'"),
-        ({"render_mode": "rgb_array"}, r"render_mode='rgb_array': expected None or 'ansi' or 'human'"),
+        ({"render_mode": "svg"}, r"render_mode='svg': expected None or 'ansi' or 'human' or 'rgb_array'"),
         ({"scores": [0, 0]}, r"scores=\(0, 0\): expected 3 whole numbers from 0 to 6"),
         ({"scores": [0, 0, 7]}, r"below the target"),
         ({"dealer": 3}, r"dealer=3: expected a seat from 0 to 2"),
