@@ -38,6 +38,7 @@ __all__ = [
     "partition_index",
     "partition_slots",
     "partition_table",
+    "slot_triples",
     "triple_strengths",
     "undominated",
     "undominated_many",
@@ -100,9 +101,19 @@ def partition_table(num_cards: int) -> npt.NDArray[np.int16]:
 
 
 @cache
-def _slot_triples(num_cards: int) -> tuple[Triple, ...]:
-    """Triples of slots in colex order."""
+def slot_triples(num_cards: int) -> tuple[Triple, ...]:
+    """Return the triples of slots in colex order.
+
+    >>> slot_triples(13)[:3], len(slot_triples(13))
+    (((0, 1, 2), (0, 1, 3), (0, 2, 3)), 286)
+    """
     return tuple((i, j, k) for k in range(num_cards) for j in range(k) for i in range(j))
+
+
+@cache
+def _slot_columns(num_cards: int) -> npt.NDArray[np.intp]:
+    """First, second and third slot of each triple: (3, triples)."""
+    return np.array(slot_triples(num_cards), np.intp).T
 
 
 @lru_cache(maxsize=4096)  # checking, laying and revealing an arrangement each ask for it
@@ -168,8 +179,11 @@ def triple_strengths(cards: Sequence[int], rules: CrashRules) -> npt.NDArray[np.
         cards: ascending card ids.
     """
     table = strength_table(rules.flush_order, rules.lowest_class)
-    ids = [int(card) for card in cards]
-    return table[[triple_index(ids[i], ids[j], ids[k]) for i, j, k in _slot_triples(len(ids))]]
+    first, second, third = np.asarray(cards, np.intp)[_slot_columns(len(cards))]
+    strengths: npt.NDArray[np.int16] = table[
+        third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first
+    ]
+    return strengths
 
 
 def legal_partitions(cards: Sequence[int], rules: CrashRules) -> npt.NDArray[np.int8]:
