@@ -58,7 +58,7 @@ class ScorerInputs:
 
 
 def _shown(views: ViewBatch, row: int, k: int) -> Candidates:
-    """What `candidate_view` shows for one view."""
+    """What `offered_candidates` shows for one view."""
     laid = int(views.laid[row])
     if laid >= 0:
         return candidates_of(laid, views.cards[row].tolist(), views.rules)

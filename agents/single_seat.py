@@ -2,12 +2,17 @@
 
 Registered as ``prial/Crash-v0``. The seat's observation and reward are returned by every step, whoever acts between.
 
-| Action Space | `Discrete(k + 4)`: candidates 0 .. k - 1, then keep, exchange, pass, call |
-| Observation  | `Dict`: `observation`, `candidates`, `action_mask` |
+| `actions`      | Action space        | Actions                                                                   |
+|----------------|---------------------|---------------------------------------------------------------------------|
+| `"candidates"` | `Discrete(k + 4)`   | candidates 0 .. k - 1 as in `CandidateActions`, keep, exchange, pass, call |
+| `"hands"`      | `Discrete(C + 5)`   | a hand at a time as in `HandByHand`, done, keep, exchange, pass, call      |
+
+(C is the number of triples of cards: 286 for 13 cards.) The observation is a `Dict`:
 
 - `observation`: float32, laid out as `prial.envs.crash.observation.observation_layout` says.
-- `candidates`: float32 (k, features), one row a candidate arrangement as `CANDIDATE_FEATURES` says, zeros below them.
-- `action_mask`: int8 (k + 4,); `action_masks()` gives it as bool, also through wrappers and vector environments.
+- `candidates` (with ``actions="candidates"``): float32 (k, features), one row a candidate arrangement as
+  `CANDIDATE_FEATURES` says, zeros below them.
+- `action_mask`: int8 (actions,); `action_masks()` gives it as bool, also through wrappers and vector environments.
 
 **Rewards.** ``reward="win"``: at the end of the game, ``players * win share - 1``. ``reward="points"``: after each round,
 its margin (own points minus the mean of the others').
@@ -30,13 +35,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from gymnasium import spaces
 
-from ..envs.crash.candidates_view import NUM_EXTRAS, CandidateView, candidate_view
+from ..envs.crash.coders import CandidateCoder, Coder, HandCoder
 from ..envs.crash.events import RoundEnd
-from ..envs.crash.features import CANDIDATE_FEATURES
 from ..envs.crash.game import Episode, Game, IllegalActionError
-from ..envs.crash.observation import ViewBatch, encode_view, observation_layout, view_of
+from ..envs.crash.observation import ViewBatch, view_of
 from ..envs.crash.presets import load_rules
 from ..envs.crash.render import Rendered, RenderMode, render_game
 from ..envs.crash.rules import CrashRules, RulesError
@@ -51,11 +54,13 @@ if TYPE_CHECKING:
 __all__ = ["ENV_ID", "SingleSeat"]
 
 ENV_ID = "prial/Crash-v0"
+_LEARNER = "learner"
 
 Observation: TypeAlias = dict[str, npt.NDArray[Any]]
 Opponents: TypeAlias = str | Agent | Sequence[str | Agent]
 Reward = Literal["win", "points"]
 Illegal = Literal["lose", "raise"]
+Actions = Literal["candidates", "hands"]
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +73,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         opponents: agents or names of agents (see `prial.agents.make`), the first to the left of the seat, and so on
             clockwise; if there are fewer than seats, the last fills the rest.
         seat: which seat; drawn anew for each episode if None.
+        actions: `candidates` to choose an arrangement, `hands` to pick one hand after the other.
         k: how many candidates are offered at most.
         reward: `win` or `points`.
         episode: `game`, or `round` to stop after one round (paid in points).
@@ -97,6 +103,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         *,
         opponents: Opponents = ("greedy",),
         seat: int | None = None,
+        actions: Actions = "candidates",
         k: int = 128,
         reward: Reward = "win",
         episode: Episode = "game",
@@ -108,25 +115,28 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         _check_choice("reward", reward, get_args(Reward))
         _check_choice("episode", episode, get_args(Episode))
         _check_choice("illegal", illegal, get_args(Illegal))
+        _check_choice("actions", actions, get_args(Actions))
         _check_choice("render_mode", render_mode, (None, *get_args(RenderMode)))
         if episode == "round" and reward == "win":
             raise RulesError("reward='win' with episode='round': a single round is paid in points (reward='points')")
         if seat is not None and (isinstance(seat, bool) or seat not in range(self.rules.players)):
             raise RulesError(f"seat={seat!r}: expected a seat from 0 to {self.rules.players - 1}, or None")
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise RulesError(f"k={k!r}: expected a whole number from 1")
-        self.k = k
         self.render_mode = render_mode
         self._reward: Reward = reward
         self._episode: Episode = episode
         self._illegal: Illegal = illegal
         self._fixed_seat = seat
         self.set_opponents(opponents)
-        self.action_space = spaces.Discrete(k + NUM_EXTRAS)  # type: ignore[assignment]  # numpy's int64 is an int here
-        self.observation_space = _observation_space(self.rules, k)  # type: ignore[assignment]  # Dict is invariant
+        self._coder: Coder
+        if actions == "candidates":
+            self._coder = CandidateCoder(self.rules, [_LEARNER], k=k, noop=False)
+        else:
+            self._coder = HandCoder(self.rules, [_LEARNER], mask="undominated", noop=False)
+        self.action_space = self._coder.action_spaces[_LEARNER]  # type: ignore[assignment]  # numpy's int64 is an int
+        self.observation_space = self._coder.observation_spaces[_LEARNER]  # type: ignore[assignment]  # Dict is invariant
         self._seed: int | None = None
         self._game: Game | None = None
-        self._choices: CandidateView
+        self._mask: npt.NDArray[np.int8]
         self._lost = False
 
     def set_opponents(self, opponents: Opponents) -> None:
@@ -195,6 +205,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         self._margins: list[float] = []
         self._crashes = 0
         self._lost = False
+        self._coder.forget()
         self._play_others()
         self._show()
         return self._observe(), {"seat": self._seat}
@@ -209,11 +220,14 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         game = self.game
         if game.is_over or self._lost:
             raise RuntimeError("the episode is over; call reset()")
-        choice = int(action)
-        if not 0 <= choice < self.k + NUM_EXTRAS or not self._choices.mask[choice]:
-            return self._refuse(choice)
-        taken = self._choices.action(choice, game)
-        assert taken is not None
+        try:
+            taken = self._coder.full_action(game, self._seat, action, acting=True)
+        except IllegalActionError as error:
+            return self._refuse(error)
+        if taken is None:
+            self._coder.remember(game, self._seat, int(action))
+            return self._observe(), 0.0, False, False, self._info()
+        self._coder.forget()
         scored = len(self._margins)
         self._note(game.step(taken, self._seat))
         self._play_others()
@@ -226,14 +240,14 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         return self._observe(), reward, over and not game.is_truncated, game.is_truncated, self._info()
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return which actions are legal now: bool (k + 4,); the name that sb3-contrib asks for.
+        """Return which actions are legal now: bool (actions,); the name that sb3-contrib asks for.
 
         Raises:
             RuntimeError: before `reset`, or after the end of the episode.
         """
         if self.game.is_over or self._lost:
             raise RuntimeError("the episode is over, no action is legal; call reset()")
-        return self._choices.mask.astype(np.bool_)
+        return self._mask.astype(np.bool_)
 
     def render(self) -> Rendered | None:
         """Return the table as text (`ansi`) or pixels (`rgb_array`), or print it (`human`).
@@ -289,12 +303,10 @@ class SingleSeat(gymnasium.Env[Observation, int]):
                 self._crashes += event.crasher == self._seat
 
     def _observe(self) -> Observation:
-        self._choices = candidate_view(self.game, self._seat, self.k)
-        return {
-            "observation": encode_view(view_of(self.game, self._seat)),
-            "candidates": self._choices.features,
-            "action_mask": self._choices.mask,
-        }
+        acting = not self.game.is_over and not self._lost
+        observation = self._coder.observe(self.game, self._seat, acting=acting)
+        self._mask = observation["action_mask"].copy()
+        return observation
 
     def _win_share(self) -> float:
         result = self.game.result
@@ -315,36 +327,14 @@ class SingleSeat(gymnasium.Env[Observation, int]):
             info["scores"] = self.game.scores
         return info
 
-    def _refuse(self, choice: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        game = self.game
-        meant = self._choices.action(choice, game)
-        known = "no candidate" if meant is None else game.layout.describe(meant)
-        message = (
-            f"player_{self._seat} ({game.phase.label} phase): action {choice} ({known}) is illegal; see action_mask"
-        )
+    def _refuse(self, error: IllegalActionError) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         if self._illegal == "raise":
-            raise IllegalActionError(message)
-        _log.warning("%s. The game ends and the seat loses.", message)
+            raise error
+        _log.warning("%s. The game ends and the seat loses.", error)
         self._lost = True
-        observation = self._observe()
-        observation["action_mask"] = np.zeros_like(observation["action_mask"])
-        return observation, -1.0, True, False, self._info()
+        return self._observe(), -1.0, True, False, self._info()
 
 
 def _check_choice(option: str, value: object, choices: Sequence[object]) -> None:
     if value not in choices:
         raise RulesError(f"{option}={value!r}: expected {' or '.join(map(repr, choices))}")
-
-
-def _observation_space(rules: CrashRules, k: int) -> spaces.Dict:
-    layout = observation_layout(rules)
-    high = np.concatenate([np.full(piece.size, piece.high, np.float32) for piece in layout])
-    most = np.ones((k, len(CANDIDATE_FEATURES)), np.float32)
-    most[:, CANDIDATE_FEATURES.index("quads")] = 3
-    return spaces.Dict(
-        {
-            "observation": spaces.Box(np.zeros_like(high), high, dtype=np.float32),
-            "candidates": spaces.Box(np.zeros_like(most), most, dtype=np.float32),
-            "action_mask": spaces.Box(0, 1, (k + NUM_EXTRAS,), np.int8),
-        }
-    )

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from prial.envs import crash_v0
 from prial.envs.crash.observation import PlayerView
 from prial.envs.crash.rules import CrashRules
-from prial.envs.crash.wrappers import CandidateActions
+from prial.envs.crash.wrappers import CandidateActions, HandByHand
 
 # Every rule set with every number of players that it is played with.
 RULE_SETS: dict[str, CrashRules] = {
@@ -99,6 +99,8 @@ KINDS: dict[str, Callable[[CrashRules], Any]] = {
     "parallel": crash_v0.parallel_env,
     "candidates": lambda rules: CandidateActions(crash_v0.env(rules)),
     "parallel-candidates": lambda rules: CandidateActions(crash_v0.parallel_env(rules)),
+    "hands": lambda rules: HandByHand(crash_v0.env(rules)),
+    "parallel-hands": lambda rules: HandByHand(crash_v0.parallel_env(rules)),
 }
 
 

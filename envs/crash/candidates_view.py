@@ -15,50 +15,22 @@ was lost in 0.6 % of the 886 larger deals (0.055 points at most), with `k = 32` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from ..brag import weaker_share
 from .features import CANDIDATE_FEATURES, candidate_features
-from .game import Game, Phase
+from .game import Game
 from .partitions import Candidates, candidates_of
 from .rules import CrashRules
 
-__all__ = ["NUM_EXTRAS", "CandidateView", "best_candidates", "candidate_view"]
+__all__ = ["NUM_EXTRAS", "best_candidates", "offered_candidates", "padded_features"]
 
 # Fitted so that the middle hand of each position beats another player's half the time (13 cards, lowest_hand = pair).
 _EXPONENTS = np.array([240, 45, 17, 8])
 
 NUM_EXTRAS = 4
 """Keep, exchange, pass, call: in the order of `ActionLayout`."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class CandidateView:
-    """What one seat may choose from.
-
-    Attributes:
-        features: one row a candidate, zeros below them: float32 (k, len(CANDIDATE_FEATURES)). Before the seat has laid its
-            hands, what its own cards offer, so that an exchange can be decided from them; after, the one arrangement it
-            laid, so that a call can.
-        mask: which choices are legal now: int8 (k + 4,); all 0 for a seat that is not to act.
-        partitions: partition index of each candidate: int32 (m,), m <= k.
-    """
-
-    features: npt.NDArray[np.float32]
-    mask: npt.NDArray[np.int8]
-    partitions: npt.NDArray[np.int32]
-
-    def action(self, choice: int, game: Game) -> int | None:
-        """Return the action of `game.layout` that a choice stands for, None for one that stands for nothing."""
-        k = len(self.features)
-        if 0 <= choice < len(self.partitions):
-            return int(self.partitions[choice])
-        if k <= choice < k + NUM_EXTRAS:
-            return game.layout.keep + choice - k
-        return None
 
 
 def best_candidates(found: Candidates, rules: CrashRules, k: int) -> Candidates:
@@ -72,25 +44,23 @@ def best_candidates(found: Candidates, rules: CrashRules, k: int) -> Candidates:
     return Candidates(found.partitions[kept], found.strengths[kept], found.quads[kept])
 
 
-def candidate_view(game: Game, seat: int, k: int) -> CandidateView:
-    """Return what a seat may choose from now.
+def offered_candidates(game: Game, seat: int, k: int) -> Candidates:
+    """Return the arrangements that a seat is shown.
 
-    >>> view = candidate_view(Game(CrashRules.preset("online"), seed=7), 0, 128)
-    >>> view.features.shape, int(view.mask.sum()) == len(view.partitions)
-    ((128, 34), True)
+    Before it has laid its hands, what its own cards offer, so that an exchange can be decided from them; after, the one
+    arrangement that it laid, so that a call can.
+
+    >>> len(offered_candidates(Game(CrashRules.preset("online"), seed=7), 0, 2))
+    2
     """
     laid = game.laid[seat]
     if laid is None:
-        found = best_candidates(game.undominated(seat), game.rules, k)
-    else:
-        found = candidates_of(laid, game.hands[seat], game.rules)
+        return best_candidates(game.undominated(seat), game.rules, k)
+    return candidates_of(laid, game.hands[seat], game.rules)
+
+
+def padded_features(candidates: Candidates, rules: CrashRules, k: int) -> npt.NDArray[np.float32]:
+    """Return one row a candidate, zeros below them: float32 (k, len(CANDIDATE_FEATURES))."""
     features = np.zeros((k, len(CANDIDATE_FEATURES)), np.float32)
-    features[: len(found)] = candidate_features(found, game.rules)
-    mask = np.zeros(k + NUM_EXTRAS, np.int8)
-    if seat in game.pending:
-        if game.phase is Phase.ARRANGE:
-            mask[: len(found)] = 1
-        else:
-            first = k if game.phase is Phase.EXCHANGE else k + 2
-            mask[first : first + 2] = 1
-    return CandidateView(features=features, mask=mask, partitions=found.partitions)
+    features[: len(candidates)] = candidate_features(candidates, rules)
+    return features

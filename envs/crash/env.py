@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -28,6 +28,7 @@ _METADATA: dict[str, Any] = {
     "render_fps": 1,
 }
 Steps = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
+Outcome = tuple[list[str], dict[str, float], dict[str, bool], dict[str, bool]]
 
 
 class IllegalActionWarning(UserWarning):
@@ -143,6 +144,11 @@ class CrashEnv(CrashTable, AECEnv[str, Observation, int | None]):  # type: ignor
         self._select()
         if self.render_mode == "human":
             self.render()
+
+    def pass_step(self) -> None:
+        """Count a step in which the selected agent has not decided yet: nothing happens, nothing is paid."""
+        self._cumulative_rewards[self.agent_selection] = 0.0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
 
     def _select(self) -> None:
         pending = self.game.pending
@@ -298,7 +304,7 @@ class CrashParallelEnv(CrashTable, ParallelEnv[str, Observation, int]):  # type:
             IllegalActionError: with ``illegal="raise"``: names agent, action and phase; nothing has changed.
             RuntimeError: before `reset`, or after the end.
         """
-        self.check_agents(actions)
+        self.check_agents(actions, self.pending)
         faults: dict[str, IllegalActionError] = {}
         for agent, action in actions.items():
             try:
@@ -308,14 +314,14 @@ class CrashParallelEnv(CrashTable, ParallelEnv[str, Observation, int]):  # type:
         agents, rewards, terminations, truncations = self.advance(actions, faults)
         return self._observations(agents), rewards, terminations, truncations, {agent: {} for agent in agents}
 
-    def check_agents(self, actions: Mapping[str, int]) -> None:
-        """Refuse actions of nobody, and missing ones of those who are to act."""
+    def check_agents(self, actions: Mapping[str, int], pending: Iterable[int]) -> None:
+        """Refuse actions of nobody, and missing ones of seats that are to act."""
         if not self.agents:
             raise RuntimeError("the game is over: call reset()" if self._game else "no game yet: call reset()")
         strangers = [agent for agent in actions if agent not in self.agents]
         if strangers:
             raise ValueError(f"actions of {strangers!r}; the agents are {', '.join(self.agents)}")
-        missing = [self.possible_agents[seat] for seat in self.pending if self.possible_agents[seat] not in actions]
+        missing = [self.possible_agents[seat] for seat in pending if self.possible_agents[seat] not in actions]
         if missing:
             raise ValueError(f"no action of {', '.join(missing)}, to act in the {self.game.phase.label} phase")
 
@@ -329,9 +335,7 @@ class CrashParallelEnv(CrashTable, ParallelEnv[str, Observation, int]):  # type:
                 f"not to act, expected noop ({self.layout.noop})"
             )
 
-    def advance(
-        self, actions: Mapping[str, int], faults: Mapping[str, IllegalActionError]
-    ) -> tuple[list[str], dict[str, float], dict[str, bool], dict[str, bool]]:
+    def advance(self, actions: Mapping[str, int], faults: Mapping[str, IllegalActionError]) -> Outcome:
         """Take checked actions without building observations: what `step` does, for wrappers with their own.
 
         Returns:

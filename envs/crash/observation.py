@@ -25,6 +25,7 @@ __all__ = [
     "encode_view",
     "observation_layout",
     "observation_size",
+    "piece_slice",
     "view_of",
 ]
 
@@ -299,6 +300,22 @@ def _encode_laid(out: npt.NDArray[np.float32], views: ViewBatch, row: int) -> No
 def _starts(rules: CrashRules) -> tuple[int, ...]:
     """Where each piece of the layout starts, then the size of all."""
     return tuple(np.cumsum([0, *(piece.size for piece in observation_layout(rules))]).tolist())
+
+
+def piece_slice(rules: CrashRules, name: str) -> slice:
+    """Return where a piece of the layout lies in an observation.
+
+    Raises:
+        ValueError: no piece of that name.
+
+    >>> piece_slice(CrashRules.preset("online"), "phase")
+    slice(312, 316, None)
+    """
+    names = [piece.name for piece in observation_layout(rules)]
+    if name not in names:
+        raise ValueError(f"no piece {name!r}; expected one of {', '.join(names)}")
+    number = names.index(name)
+    return slice(*_starts(rules)[number : number + 2])
 
 
 def encode_view(view: PlayerView) -> npt.NDArray[np.float32]:

@@ -40,6 +40,7 @@ __all__ = [
     "observation_box",
     "read_rules",
     "state_layout",
+    "state_slice",
 ]
 
 Reward = Literal["win", "points"]
@@ -283,6 +284,16 @@ def state_layout(rules: CrashRules) -> tuple[Piece, ...]:
         meaning="the spare hands, in turn order",
     )
     return (*own, spares) if rules.num_spares else own
+
+
+def state_slice(rules: CrashRules, name: str) -> slice:
+    """Return where a piece of `state_layout` lies in `state()`."""
+    start = 0
+    for piece in state_layout(rules):
+        if piece.name == name:
+            return slice(start, start + piece.size)
+        start += piece.size
+    raise ValueError(f"no piece {name!r} in the state")
 
 
 def _same_for_all(piece: Piece) -> bool:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from decisions import RULE_SETS, decision_views, decisions, rules_id
-from prial.envs.crash.candidates_view import NUM_EXTRAS, best_candidates, candidate_view
+from prial.envs.crash.candidates_view import NUM_EXTRAS, best_candidates
+from prial.envs.crash.coders import CandidateCoder
 from prial.envs.crash.features import CANDIDATE_FEATURES, candidate_features
-from prial.envs.crash.game import Game, Phase
+from prial.envs.crash.game import Game, IllegalActionError, Phase
 from prial.envs.crash.observation import ViewBatch, encode, encode_view, view_of
 from prial.envs.crash.partitions import candidates_of, undominated
 from prial.envs.crash.rules import CrashRules
@@ -42,30 +43,34 @@ def test_a_finished_game_is_encoded_as_in_a_batch() -> None:
 @pytest.mark.parametrize("rules", RULE_SETS, ids=rules_id)
 def test_choices_stand_for_legal_actions(rules: CrashRules) -> None:
     k = 8
-    for game, to_act in decisions(rules):
+    coder = CandidateCoder(rules, ["one"], k=k, noop=False)
+    extras: dict[int, int | None] = {}
+    for game, _ in decisions(rules):
+        layout = game.layout
         for seat in range(rules.players):
-            view = candidate_view(game, seat, k)
-            assert view.features.shape == (k, len(CANDIDATE_FEATURES))
-            assert view.mask.shape == (k + NUM_EXTRAS,)
-            assert view.mask.any() == (seat in game.pending)
+            acting = seat in game.pending
+            told = coder.observe(game, seat, acting=acting)
+            assert told["candidates"].shape == (k, len(CANDIDATE_FEATURES))
+            assert told["action_mask"].shape == (k + NUM_EXTRAS,)
+            assert told["action_mask"].any() == acting
             laid = game.laid[seat]
             found = best_candidates(game.undominated(seat), rules, k)
             if laid is not None:
                 found = candidates_of(laid, game.hands[seat], rules)
-            assert np.array_equal(view.features[: len(found)], candidate_features(found, rules))
-            assert not view.features[len(found) :].any()
+            assert np.array_equal(told["candidates"][: len(found)], candidate_features(found, rules))
+            assert not told["candidates"][len(found) :].any()
             for choice in range(-1, k + NUM_EXTRAS + 1):
-                action = view.action(choice, game)
-                legal = 0 <= choice < k + NUM_EXTRAS and bool(view.mask[choice])
-                assert (action is not None and game.is_legal(action, seat)) >= legal
-                if legal:
-                    assert action is not None
+                if 0 <= choice < k + NUM_EXTRAS and told["action_mask"][choice]:
+                    action = coder.full_action(game, seat, choice, acting=acting)
                     game.check(action, seat)
-                if action is None:
-                    assert choice not in range(len(found))
-        layout = game.layout
-        extras = [candidate_view(game, to_act, k).action(k + extra, game) for extra in range(NUM_EXTRAS)]
-        assert extras == [layout.keep, layout.exchange, layout.pass_, layout.call]
+                    if choice >= k:
+                        extras[choice - k] = action
+                else:
+                    with pytest.raises(IllegalActionError):
+                        coder.full_action(game, seat, choice, acting=acting)
+    named = [layout.keep, layout.exchange, layout.pass_, layout.call]
+    assert extras == {extra: named[extra] for extra in extras}
+    assert len(extras) == 2 * (rules.has_exchange + rules.has_calls)
 
 
 @pytest.mark.parametrize("k", [1, 10, 128, 735, 736, 1000])

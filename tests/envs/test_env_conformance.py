@@ -11,7 +11,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from prial.envs import crash_v0
 from prial.envs.crash.rules import CrashRules
-from prial.envs.crash.wrappers import CandidateActions
+from prial.envs.crash.wrappers import CandidateActions, HandByHand
 from tables import RULE_SETS, TABLES, VARIANTS
 
 pytestmark = [
@@ -69,6 +69,14 @@ def test_candidate_actions(rules: CrashRules) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::prial.envs.crash_v0.IllegalActionWarning")
+@pytest.mark.parametrize("rules", TABLES.values(), ids=TABLES)
+def test_hand_by_hand(rules: CrashRules) -> None:
+    _check_aec(lambda: HandByHand(crash_v0.env(rules)))
+    _check_aec(lambda: HandByHand(crash_v0.raw_env(rules, mask="legal")))
+    _check_parallel(lambda: HandByHand(crash_v0.parallel_env(rules)))
+
+
+@pytest.mark.filterwarnings("ignore::prial.envs.crash_v0.IllegalActionWarning")
 @pytest.mark.parametrize(
     "options", [OPTIONS[name] for name in OPTIONS if name != "win"], ids=lambda o: "-".join(o.values())
 )
@@ -78,6 +86,7 @@ def test_rewards_episodes_and_masks(name: str, options: dict[str, Any]) -> None:
     _check_aec(lambda: crash_v0.env(rules, **options))
     _check_parallel(lambda: crash_v0.parallel_env(rules, **options))
     _check_aec(lambda: CandidateActions(crash_v0.env(rules, **options)))
+    _check_aec(lambda: HandByHand(crash_v0.env(rules, **options)))
 
 
 @pytest.mark.slow
@@ -89,3 +98,5 @@ def test_every_combination(rules: CrashRules, options: dict[str, Any]) -> None:
     _check_parallel(lambda: crash_v0.parallel_env(rules, **options))
     _check_aec(lambda: CandidateActions(crash_v0.env(rules, **options), k=16))
     _check_parallel(lambda: CandidateActions(crash_v0.parallel_env(rules, **options), k=16))
+    _check_aec(lambda: HandByHand(crash_v0.env(rules, **options)))
+    _check_parallel(lambda: HandByHand(crash_v0.parallel_env(rules, **options)))

@@ -250,7 +250,7 @@ def test_illegal_candidates_are_refused_by_name() -> None:
 
 
 def test_parallel_faults_lose_or_raise() -> None:
-    with pytest.warns(crash_v0.IllegalActionWarning, match=r"lost by player_1: .*candidate action 130 \(pass\)"):
+    with pytest.warns(crash_v0.IllegalActionWarning, match=r"lost by player_1: .*action 130 \(pass\)"):
         _, rewards, terminations, _, _ = _parallel().step({"player_0": 0, "player_1": 130, "player_2": 0})
     assert rewards == {"player_0": 0.5, "player_1": -1, "player_2": 0.5}
     assert all(terminations.values())

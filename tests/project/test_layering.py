@@ -26,10 +26,22 @@ ENVS_LAYERS = (
         "crash.observation",
         "crash.worlds",
         "crash.candidates_view",
+        "crash.picking",
     },
     {"crash.record_text", "crash.record_values"},
     {"crash.record_json", "crash.record_events", "crash.record_check", "crash.record"},
-    {"crash.table", "crash.env", "crash.wrappers", "crash.render", "crash.round_picture", "crash.table_picture", "crash_v0"},
+    {
+        "crash.table",
+        "crash.env",
+        "crash.coders",
+        "crash.action_wrappers",
+        "crash.wrappers",
+        "crash.hand_by_hand",
+        "crash.render",
+        "crash.round_picture",
+        "crash.table_picture",
+        "crash_v0",
+    },
 )
 # What importing the package shows to users: it may name everything, and nothing inside imports it.
 ENVS_DOORS = ("prial.envs", "prial.envs.crash")
