@@ -21,14 +21,16 @@ DEV = $(VENV)/.dev-$(KEY)
 # mypy cannot see a mapped editable install, so it checks an installed copy.
 TYPES = build/types
 
-.PHONY: help quickstart install test lint types bench soak clean
+.PHONY: help quickstart install test coverage lint types docs bench soak clean
 
 help:
 	@echo "make quickstart  install into $(VENV), train an agent, measure it, export it"
 	@echo "make install     install into $(VENV) with everything for development"
 	@echo "make test        run the tests"
+	@echo "make coverage    the same, with coverage of envs and agents measured"
 	@echo "make lint        check style and formatting (ruff)"
 	@echo "make types       check types (mypy)"
+	@echo "make docs        make what docs/ takes from the code, and build the site into build/docs"
 	@echo "make bench       time the kernels"
 	@echo "make soak        play a million random rounds with invariants checked"
 	@echo "make clean       remove builds and caches, but not $(VENV)"
@@ -41,6 +43,9 @@ install: $(DEV)
 test: $(DEV)
 	$(BIN)/pytest $(PYTEST_FLAGS)
 
+coverage: $(DEV)
+	$(BIN)/pytest $(PYTEST_FLAGS) --cov --cov-report=term-missing:skip-covered
+
 lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -49,6 +54,10 @@ types: $(DEV)
 	rm -rf build prial.egg-info
 	@$(PIP) --no-deps --no-build-isolation --target $(TYPES) .
 	MYPYPATH=$(TYPES) $(BIN)/mypy -p prial.envs -p prial.agents -p prial.training
+
+docs: $(DEV)
+	$(BIN)/python tests/docs/made_blocks.py
+	$(BIN)/mkdocs build --strict --quiet
 
 bench: $(USE)
 	$(BIN)/python -m prial.training.benchmarks $(BENCH_FLAGS)
