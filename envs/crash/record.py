@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any, TextIO
+from typing import TextIO
 
 from .record_check import Rescored, check_record, rescore
 from .record_events import record_of, shown_rounds
@@ -84,7 +84,7 @@ def read_records(lines: Iterable[str], *, check: bool = True, skip: int = 0) -> 
         where: Mapping[Path, int] = {(): first}
         try:
             if game[0].startswith("{"):
-                data = _json_line(first, game)
+                data = load_json(game[0])
             else:
                 data, where = parse_text(game, first=first)
             record = record_from_dict(data)
@@ -93,13 +93,6 @@ def read_records(lines: Iterable[str], *, check: bool = True, skip: int = 0) -> 
         except RecordError as error:
             raise (error if error.line is not None else error.at(where)) from None
         yield record
-
-
-def _json_line(first: int, game: list[str]) -> Any:
-    for number, line in enumerate(game[1:], start=first + 1):
-        if line.strip():
-            raise RecordError("expected one JSON object a line, or 'crash-record:' to begin a text", line=number)
-    return load_json(game[0])
 
 
 def write_records(records: Iterable[GameRecord], file: TextIO, *, as_json: bool = False) -> int:

@@ -124,7 +124,7 @@ def split_games(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     A line that begins like a JSON object is a game by itself.
 
     Raises:
-        RecordError: something before the first game.
+        RecordError: something before the first game, or after a JSON object.
     """
     first, game = 1, list[str]()
     for number, raw in enumerate(lines, start=1):
@@ -137,6 +137,9 @@ def split_games(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             game = []
         if starts:
             first, game = number, [line]
+        elif game and game[0].startswith("{"):
+            if _says_something(line):
+                raise _error(f"expected one JSON object a line, or '{FORMAT}:' to begin a text", number)
         elif game:
             game.append(line)
         elif _says_something(line):

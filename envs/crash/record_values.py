@@ -279,6 +279,9 @@ def _faults(record: GameRecord) -> Iterator[_Fault]:
 
 def _header_faults(record: GameRecord) -> Iterator[_Fault]:
     rules = record.rules
+    viewer = record.viewer
+    if viewer not in ("all", "spectator") and not (isinstance(viewer, int) and 0 <= viewer < rules.players):
+        yield ("view",), f"view {viewer!r}: expected 'all', 'spectator' or 'seat' and a number below {rules.players}"
     for name in ("seed", "table", "first_deal"):
         value = getattr(record, name)
         if (value is None) != (record.seed is None):
@@ -289,9 +292,6 @@ def _header_faults(record: GameRecord) -> Iterator[_Fault]:
             yield (name,), f"{name} {value}: expected a whole number from 0"
     if record.date is not None and not _DATE.fullmatch(record.date):
         yield ("date",), f"date {record.date!r}: expected such as 2026-11-30 or 2026-11-30T18:05:00Z"
-    viewer = record.viewer
-    if viewer not in ("all", "spectator") and not (isinstance(viewer, int) and 0 <= viewer < rules.players):
-        yield ("view",), f"view {viewer!r}: expected 'all', 'spectator' or 'seat' and a number below {rules.players}"
     if record.episode not in get_args(Episode):
         yield ("episode",), f"episode {record.episode!r}: expected 'game' or 'round'"
     try:
@@ -376,8 +376,9 @@ def _pile_faults(one: RoundRecord, record: GameRecord) -> Iterator[_Fault]:
         for hand in laid.hands:
             yield from _cards_faults(path, hand, 3, rules, seen)
         yield from _cards_faults(path, laid.rest, left, rules, seen)
-        if own is not None and not {card for hand in laid.hands for card in hand} <= set(own):
-            yield path, "cards that the seat does not hold"
+        foreign = {card for hand in laid.hands for card in hand}.difference(own) if own is not None else ()
+        if foreign:
+            yield path, f"seat {seat} does not hold {format_cards(sorted(foreign))}"
 
 
 def _cards_faults(
