@@ -37,7 +37,18 @@ class Agent(Protocol):
 
 
 class BaseAgent(ABC):
-    """An agent made of three rules: arrange, exchange, call. Each gets only the views that ask for it."""
+    """An agent made of three rules: arrange, exchange, call. Each gets only the views that ask for it.
+
+    >>> class Idle(BaseAgent):
+    ...     name = "idle"
+    ...     def arrange_many(self, views, rng):
+    ...         return np.zeros(len(views), np.int32)  # partition 0: nothing laid
+    ...     def exchange_many(self, views, rng):
+    ...         return np.zeros(len(views), bool)
+    ...     call_many = exchange_many
+    >>> isinstance(Idle(), Agent)
+    True
+    """
 
     name: str
 

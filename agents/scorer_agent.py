@@ -37,6 +37,15 @@ class ScorerAgent(BaseAgent):
         temperature: 0 plays the highest logit; above, actions are drawn with probability ``exp(logit / temperature)``.
 
     A batch under other rules is refused, naming both sides.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> def first(candidates, context):  # prefers the first candidate, and to keep and pass
+    ...     return -np.arange(candidates.shape[1] + 4, dtype=np.float32)[None].repeat(len(candidates), 0)
+    >>> game = Game(CrashRules.preset("online"), seed=1)
+    >>> agent = ScorerAgent("first", first, rules=game.rules, k=32)
+    >>> agent.act(view_of(game, 0), np.random.default_rng(0)) == game.undominated(0).partitions[0]
+    np.True_
     """
 
     def __init__(self, name: str, score: ScoreFunction, *, rules: CrashRules, k: int, temperature: float = 0.0) -> None:

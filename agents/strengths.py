@@ -39,6 +39,14 @@ def laid_strengths(views: ViewBatch) -> npt.NDArray[np.int16]:
 
     Raises:
         ValueError: a view that has not laid yet.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> game = Game(CrashRules(crash_call="optional"), seed=1)
+    >>> for seat in game.pending:
+    ...     events = game.step(0, seat)  # lays nothing
+    >>> laid_strengths(ViewBatch.of([view_of(game, game.pending[0])])).tolist()
+    [[0, 0, 0, 0]]
     """
     if (views.laid < 0).any():
         raise ValueError("a view has not laid its hands yet")

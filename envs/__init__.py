@@ -2,6 +2,10 @@
 
 Importing this package registers Crash with PettingZoo: ``pettingzoo.make("aec", "prial/crash-v0")`` gives `crash_v0.env`,
 ``pettingzoo.make("parallel", "prial/crash-v0")`` gives `crash_v0.parallel_env`; options follow as keywords.
+
+>>> import pettingzoo
+>>> pettingzoo.make("parallel", "prial/crash-v0", players=2).possible_agents
+['player_0', 'player_1']
 """
 
 from __future__ import annotations

@@ -25,6 +25,10 @@ def hands_picture(
         hands: of any number of cards; three cards are labelled with their class.
         spare: cards in no hand.
         colours: `two`, or `four` with green clubs and blue diamonds.
+
+    >>> from .cards import parse_cards
+    >>> hands_picture([parse_cards("As Ad Ac")], parse_cards("2h")).title
+    'As Ad Ac / 2h'
     """
     shapes: list[Shape] = []
     x, top = _MARGIN, _MARGIN + 20

@@ -51,7 +51,11 @@ def _sources_key() -> str:
 
 @cache
 def cache_folder() -> Path:
-    """Return the folder of compiled kernels, created; a private temporary one where the user's is not writable."""
+    """Return the folder of compiled kernels, created; a private temporary one where the user's is not writable.
+
+    >>> cache_folder().is_dir()
+    True
+    """
     folder = _user_cache() / "kernels" / _sources_key()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,10 @@ def unwrap_aec(env: AECEnv[str, Observation, int | None]) -> CrashEnv:
 
     Raises:
         TypeError: another environment, or another wrapper in between.
+
+    >>> from .env import env
+    >>> type(unwrap_aec(env("online"))).__name__
+    'CrashEnv'
     """
     inner = env
     while isinstance(inner, CHECKING_WRAPPERS):

@@ -150,6 +150,10 @@ class CandidateCoder(Coder):
 
     Raises:
         ValueError: k is no whole number from 1.
+
+    >>> coder = CandidateCoder(CrashRules(), ["player_0"], k=64, noop=True)
+    >>> coder.num_choices, coder.num_actions
+    (68, 69)
     """
 
     def __init__(self, rules: CrashRules, agents: Sequence[str], *, k: int, noop: bool) -> None:

@@ -45,7 +45,12 @@ class Termination(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GameResult:
-    """How a game ended: the winners (several share the win) and why."""
+    """How a game ended: the winners (several share the win) and why.
+
+    >>> result = GameResult(winners=(0, 2), reason=Termination.TARGET)
+    >>> [result.win_share(seat) for seat in range(3)]
+    [0.5, 0.0, 0.5]
+    """
 
     winners: tuple[int, ...]
     reason: Termination

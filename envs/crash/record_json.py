@@ -74,6 +74,11 @@ def load_json(text: str) -> Any:
 
     Raises:
         RecordError: not JSON, or a key given twice.
+
+    >>> load_json('{"version": 1, "version": 2}')
+    Traceback (most recent call last):
+    ...
+    prial.envs.crash.record_text.RecordError: a key comes twice in ['version', 'version']
     """
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -107,6 +107,11 @@ def round_picture(
 
     Raises:
         ValueError: not the events of one round from its deal on, or not as many names as players.
+
+    >>> from .game import Game
+    >>> game = Game(CrashRules.preset("online"), seed=7)
+    >>> round_picture(game.events, rules=game.rules).title
+    'Round 1; player_0 0; player_1 0; player_2 0'
     """
     grid = Grid(hands=rules.hands)
     called = seat_names(rules.players) if names is None else list(names)

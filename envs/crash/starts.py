@@ -15,7 +15,11 @@ __all__ = ["check_deal", "check_scores", "drawn_deal", "turn_order"]
 
 @cache
 def turn_order(dealer: int, players: int) -> tuple[int, ...]:
-    """Return the seats clockwise from the dealer's left, the dealer last."""
+    """Return the seats clockwise from the dealer's left, the dealer last.
+
+    >>> turn_order(1, 4)
+    (2, 3, 0, 1)
+    """
     return tuple((dealer + 1 + i) % players for i in range(players))
 
 

@@ -287,7 +287,11 @@ def state_layout(rules: CrashRules) -> tuple[Piece, ...]:
 
 
 def state_slice(rules: CrashRules, name: str) -> slice:
-    """Return where a piece of `state_layout` lies in `state()`."""
+    """Return where a piece of `state_layout` lies in `state()`.
+
+    >>> state_slice(CrashRules.preset("online"), "cards")
+    slice(0, 156, None)
+    """
     start = 0
     for piece in state_layout(rules):
         if piece.name == name:
