@@ -35,6 +35,9 @@ _BUILT_IN: Mapping[str, _Entry] = {
         factory="heuristics:RandomUndominated", summary="any undominated arrangement; exchanges and calls at a toss"
     ),
     "greedy": _Entry(factory="heuristics:Greedy", summary="the strongest Hand 1, then Hand 2, and so on (auto-sort)"),
+    "balanced": _Entry(
+        factory="heuristics:Balanced", summary="the strongest last hand, then the hand before it, and so on"
+    ),
     "percentile": _Entry(
         factory="percentile:Percentile", summary="the most expected points, from tables of what players lay"
     ),
@@ -45,7 +48,7 @@ def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
     >>> list(agent_names())
-    ['random-legal', 'random', 'greedy', 'percentile']
+    ['random-legal', 'random', 'greedy', 'balanced', 'percentile']
     """
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 

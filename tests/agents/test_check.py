@@ -16,7 +16,7 @@ from prial.envs.crash.rules import CrashRules, RulesError
 
 
 @pytest.mark.parametrize("rules", RULE_SETS, ids=rules_id)
-@pytest.mark.parametrize("name", ["random-legal", "random", "greedy"])
+@pytest.mark.parametrize("name", ["random-legal", "random", "greedy", "balanced"])
 def test_our_agents_keep_the_contract(name: str, rules: CrashRules) -> None:
     agents.check_agent(agents.make(name), rules=rules, games=6)
 

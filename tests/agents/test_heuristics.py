@@ -17,7 +17,7 @@ from prial.envs.crash.actions import action_layout
 from prial.envs.crash.arrangement import Arrangement
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import ViewBatch, view_of
-from prial.envs.crash.partitions import legal_partitions, triple_strengths, undominated
+from prial.envs.crash.partitions import legal_partitions, partition_table, triple_strengths, undominated
 from prial.envs.crash.rules import CrashRules
 
 ONLINE = CrashRules.preset("online")
@@ -104,6 +104,22 @@ def test_greedy_lays_the_strongest_hands_in_order(rules: CrashRules) -> None:
         assert actions[row] == best[2]
 
 
+@pytest.mark.parametrize("rules", RULE_SETS, ids=rules_id)
+def test_balanced_lays_the_strongest_weakest_hand(rules: CrashRules) -> None:
+    """Of all valid partitions, not only of the undominated ones."""
+    views = decision_views(rules, games=2)
+    views = views.select(views.phase == Phase.ARRANGE)
+    actions = agents.make("balanced").act_many(views, rng())
+    for row in range(min(12, len(views))):
+        cards = views.cards[row].tolist()
+        table = partition_table(rules.cards_dealt)
+        triples = np.append(triple_strengths(cards, rules), 0)  # -1 is no hand
+        legal = np.flatnonzero(legal_partitions(cards, rules))
+        weakest_first = np.sort(triples[table], axis=1)[:, 4 - rules.hands :]
+        best = max(map(tuple, weakest_first[legal].tolist()))
+        assert tuple(weakest_first[actions[row]].tolist()) == best
+
+
 def greedy_calls(rules: CrashRules, hand: str, other: str) -> bool:
     """Whether greedy calls with a hand against another."""
     game = Game.from_deal(rules, [hand, other], dealer=1)
@@ -142,6 +158,39 @@ def test_greedy_exchanges_by_its_thresholds(hand: str, exchanges: bool) -> None:
     )
     action = agents.make("greedy").act(view_of(game, 0), rng())
     assert action == (game.layout.exchange if exchanges else game.layout.keep)
+
+
+@pytest.mark.parametrize(
+    "rules", [CrashRules.preset("bga"), CrashRules.preset("bga", cards_dealt=9), RULE_SETS[2]], ids=rules_id
+)
+def test_balanced_exchanges_by_its_threshold(rules: CrashRules) -> None:
+    views = decision_views(rules, games=40)
+    views = views.select(views.phase == Phase.EXCHANGE)
+    actions = agents.make("balanced").act_many(views, rng())
+    position = {13: 1, 9: 0}[rules.cards_dealt]  # third from last
+    for view, action in zip(views, actions.tolist(), strict=True):
+        laid = max(undominated(view.cards, rules).strengths.tolist(), key=lambda strengths: strengths[::-1])
+        weak = laid[position] < triple_strength("9c 8d 7h", flush_high=rules.flush_order)
+        assert action == (action_layout(rules).exchange if weak else action_layout(rules).keep)
+    assert 0.3 < (actions == action_layout(rules).exchange).mean() < 0.9
+
+
+@pytest.mark.parametrize(
+    ("hand", "calls"),
+    [
+        ("9c 8c 7c As 4s 2s 4d 5d 6d", True),
+        ("9c 8c 7d As 4s 2s 4d 5h 6d", False),  # Hand 1, third from last, no running flush
+        ("9c 8c 7c Ks Qs 2s 4d 5d 6d", False),  # the last below A-4-2
+    ],
+)
+def test_balanced_calls_by_its_thresholds(hand: str, calls: bool) -> None:
+    rules = CrashRules(players=2, cards_dealt=9, crash_call="optional")
+    game = Game.from_deal(rules, [hand, "2c 2h 4h 4c 6c 6h 8d Th Tc"], dealer=1)
+    balanced = agents.make("balanced")
+    while game.phase is not Phase.CALL:
+        seat = game.pending[0]
+        game.step(balanced.act(view_of(game, seat), rng()), seat)
+    assert (balanced.act(view_of(game, 0), rng()) == game.layout.call) is calls
 
 
 @pytest.mark.parametrize("rules", RULE_SETS, ids=rules_id)
