@@ -1,22 +1,25 @@
 """`percentile`: the most expected points, with chances from a table of what players lay.
 
 An arrangement is worth the sum, over positions, of the chance to win the comparison, plus a weight times the chance to win
-them all (a crash), plus the quads bonus. The table is that policy's own, iterated to a fixed point: `percentile_table.py`.
+them all (a crash), plus the quads bonus. The chances depend on how many opponents are known to have kept their hands in the
+exchange. The table is that policy's own, iterated to a fixed point: `percentile_table.py`.
+
+A hand worth less than a threshold of the table is exchanged. The threshold is where keeping and exchanging come out even,
+in the round's margin, in rounds that are really dealt and in which all others follow the same policy: what the spare hand is
+worth without the cards held, that others see the choice, and that with three players no one is asked after an exchange, are
+all in it. With three players it depends on how many have kept so far.
 """
 
 from __future__ import annotations
 
 import math
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from ..envs.crash.observation import ViewBatch
-from ..envs.crash.partitions import undominated_many
 from ..envs.crash.rules import CrashRules
-from ..envs.deals import DealStream
 from .percentile_table import PercentileTable, arrangement_values, find_table
 from .protocol import Actions, BaseAgent, Choices
 from .strengths import laid_strengths
@@ -40,66 +43,58 @@ def crash_weight(rules: CrashRules) -> float:
 
 
 class PercentilePolicy(BaseAgent):
-    """The policy against given chances to win each comparison, for one set of rules.
+    """The policy by one table, for one set of rules.
 
-    It exchanges a hand worth less than the mean hand. It calls a crash where that gains points on average, going by the
-    table: the bonus (and, where only called crashes count, the crash itself) against the penalty.
+    It exchanges a hand worth less than the table's threshold. It calls a crash where that gains points on average, going by
+    the table: the bonus (and, where only called crashes count, the crash itself) against the penalty.
 
     Args:
         rules: the rules.
-        chances: as `percentile_table.win_chances` gives them.
+        table: the table.
         weight: what a crash is worth, in points.
     """
 
     name = "percentile"
 
-    MEAN_DEALS = 2000
-
-    def __init__(self, rules: CrashRules, chances: npt.NDArray[np.float64], *, weight: float) -> None:
+    def __init__(self, rules: CrashRules, table: PercentileTable, *, weight: float) -> None:
         self.rules = rules
         self.weight = weight
-        self._chances = chances
-        self._mean: float | None = None
+        self._exchange_below = np.array(table.exchange_below)
+        self._chances = table.win_chances()
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the arrangement worth most, the first of equals: int32 (n,)."""
         found = views.undominated()
-        return found.partitions[found.best_rows(self._values(views))]
+        kept = np.repeat(_others_kept(views), found.counts)
+        return found.partitions[found.best_rows(self._values(views, kept))]
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
-        """Exchange what is worth less than the mean hand: bool (n,)."""
-        best = np.maximum.reduceat(self._values(views), views.undominated().offsets[:-1])
-        return best < self.mean_value()
+        """Exchange what is worth less than the threshold: bool (n,)."""
+        best = np.maximum.reduceat(self._values(views, 0), views.undominated().offsets[:-1])
+        below: Choices = best < self._exchange_below[_others_kept(views)]
+        return below
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call where it gains points on average: bool (n,)."""
         rules = self.rules
-        strengths = laid_strengths(views)
+        strengths, kept = laid_strengths(views), _others_kept(views)
         crash = np.full(len(views), 1.0 if rules.hands > 1 else 0.0)
         for position in range(rules.hands):
-            crash *= self._chances[position][strengths[:, position]]
+            crash *= self._chances[kept, position, strengths[:, position]]
         gain = 0.0 if rules.crash_reward == "game" else float(rules.crash_call_bonus)
         if rules.crash_call == "required":
             gain += self.weight
         return crash * gain > (1 - crash) * rules.crash_call_penalty
 
-    def mean_value(self) -> float:
-        """Return what a hand is worth on average: over the first `MEAN_DEALS` hands of the deals of seed 0."""
-        if self._mean is None:
-            found = undominated_many(_mean_deals(self.rules, self.MEAN_DEALS), self.rules)
-            values = arrangement_values(found, self._chances, rules=self.rules, weight=self.weight)
-            self._mean = float(np.maximum.reduceat(values, found.offsets[:-1]).mean())
-        return self._mean
-
-    def _values(self, views: ViewBatch) -> npt.NDArray[np.float64]:
-        return arrangement_values(views.undominated(), self._chances, rules=self.rules, weight=self.weight)
+    def _values(self, views: ViewBatch, kept: int | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
+        return arrangement_values(views.undominated(), self._chances, rules=self.rules, weight=self.weight, kept=kept)
 
 
-@cache
-def _mean_deals(rules: CrashRules, count: int) -> npt.NDArray[np.int8]:
-    stream = DealStream(seed=0)
-    size = rules.cards_dealt
-    return np.array([sorted(stream.shuffle(rules.pack, deal=deal, count=size)) for deal in range(count)], np.int8)
+def _others_kept(views: ViewBatch) -> npt.NDArray[np.int64]:
+    """Return how many others are known to have kept their hands: int64 (n,)."""
+    kept = views.exchanges == 0
+    kept[np.arange(len(views)), views.seat] = False
+    return kept.sum(axis=1)
 
 
 class Percentile(BaseAgent):
@@ -133,7 +128,7 @@ class Percentile(BaseAgent):
         if found is None:
             table: PercentileTable = find_table(rules, path=self._path)
             weight = crash_weight(rules) if self._weight is None else self._weight
-            found = self._policies[rules] = PercentilePolicy(rules, table.win_chances(), weight=weight)
+            found = self._policies[rules] = PercentilePolicy(rules, table, weight=weight)
         return found
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
@@ -141,7 +136,7 @@ class Percentile(BaseAgent):
         return self.policy(views.rules).arrange_many(views, rng)
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
-        """Exchange what is worth less than the mean hand: bool (n,)."""
+        """Exchange what is worth less than the threshold: bool (n,)."""
         return self.policy(views.rules).exchange_many(views, rng)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:

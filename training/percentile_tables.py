@@ -1,19 +1,22 @@
 """Tables for the agent `percentile`: what players lay who all play that very policy, iterated to a fixed point.
 
-Starting from what `greedy` lays, the policy plays against the distribution so far, and the distribution moves a part of the
-way (`DAMPING`) to what it lays then. It stops when the policy lays what it plays against: when, at every position, no
-cumulative share differs by more than the tolerance. All iterations look at the same deals, whose arrangements are searched
-once.
+Starting from what `greedy` lays and from exchanging below the mean hand, the policy plays against the distribution so far,
+and distribution and thresholds move a part of the way (`DAMPING`) to what it lays then and to where exchanging comes out
+even then. It stops when the policy lays what it plays against: when, at every position, no cumulative share differs by more
+than `TOLERANCE`, and no threshold by more than `EXCHANGE_TOLERANCE`. All iterations look at the same deals, whose
+arrangements are searched once.
+
+What is modelled of the exchange: whole rounds, in turn order, on deals with their spare hands (`exchange_courses`). Every
+player knows how many others have kept their hands and arranges accordingly, but not which of them, nor when.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +24,78 @@ import numpy as np
 import numpy.typing as npt
 
 from ..agents.percentile import crash_weight
-from ..agents.percentile_table import TABLE_FORMAT, arrangement_values, table_options, win_chances
+from ..agents.percentile_table import (
+    TABLE_FORMAT,
+    arrangement_values,
+    shares_of,
+    table_options,
+    win_chances,
+)
 from ..envs.brag import NUM_STRENGTHS
 from ..envs.crash.partitions import CandidateBatch, undominated_many
-from ..envs.crash.rules import MAX_HANDS, CrashRules
+from ..envs.crash.presets import load_rules, preset_names, read_preset
+from ..envs.crash.rules import MAX_HANDS, CrashRules, RulesError
+from .exchange_courses import Rounds
+from .files import write_whole
+from .match import Tick
+from .workers import spread
 
-__all__ = ["DAMPING", "TOLERANCE", "TableProgress", "make_table", "table_command", "write_table"]
+__all__ = [
+    "DAMPING",
+    "EXCHANGE_TOLERANCE",
+    "TOLERANCE",
+    "TableProgress",
+    "make_table",
+    "make_tables",
+    "standard_tables",
+    "table_command",
+    "write_table",
+]
 
 DAMPING = 0.5
 TOLERANCE = 5e-4
+EXCHANGE_TOLERANCE = 0.01
 _CHUNK = 20_000  # hands searched at once
 
 TableProgress = Callable[[int, int, str], None]
 """Called with steps done, steps at most, and what was done."""
 
 Floats = npt.NDArray[np.float64]
+
+
+def standard_tables() -> Mapping[str, CrashRules]:
+    """Return the rules that a table ships for, by its name: every rule set with the options in use that matter to it.
+
+    Rules that a table before fits are left out: `traditional` with four players lays like `online`.
+
+    >>> list(standard_tables())[:4]
+    ['online-2', 'online-3', 'online-4', 'bga-2']
+    """
+    found: dict[str, CrashRules] = {}
+    seen: list[dict[str, Any]] = []
+    for name in preset_names():
+        in_use = read_preset(name)["in_use"]
+        options = [option for option in ("players", "cards_dealt", "lowest_hand") if option in in_use]
+        for values in product(*(in_use[option] for option in options)):
+            try:
+                rules = load_rules(name, **dict(zip(options, values, strict=True)))
+            except RulesError:
+                continue  # five players with 13 cards each
+            if table_options(rules) not in seen:
+                seen.append(table_options(rules))
+                found[_table_name(rules)] = rules
+    usual = {name: rules for name, rules in found.items() if rules == load_rules(rules.name, players=rules.players)}
+    return usual | found
+
+
+def _table_name(rules: CrashRules) -> str:
+    plain = load_rules(rules.name, players=rules.players)
+    words = [rules.name, str(rules.players)]
+    if rules.cards_dealt != plain.cards_dealt:
+        words.append(f"{rules.cards_dealt}-cards")
+    if rules.lowest_hand != plain.lowest_hand:
+        words.append(rules.lowest_hand.replace("_", "-"))
+    return "-".join(words)
 
 
 def table_command(rules: CrashRules, *, deals: int, iterations: int, seed: int, weight: float | None) -> str:
@@ -52,7 +112,7 @@ def table_command(rules: CrashRules, *, deals: int, iterations: int, seed: int, 
 def make_table(
     rules: CrashRules,
     *,
-    deals: int = 200_000,
+    deals: int = 100_000,
     iterations: int = 40,
     seed: int = 1,
     weight: float | None = None,
@@ -80,25 +140,31 @@ def make_table(
     chunks = -(-len(hands) // _CHUNK)
     total = chunks + iterations
     found = _search(hands, rules, lambda done: report(done, total, "searched"))
-    place = _Places(rules=rules, deals=deals)
-    first = found.offsets[:-1]
-    shares = _shares(_counts(place.in_play(found.strengths[first], None)))
+    shares = [shares_of(_counts(found.strengths[found.offsets[:-1]]))] * 2  # of fresh and of kept hands
+    below: tuple[float, ...] | None = None
     changes: list[float] = []
-    counts = np.zeros((MAX_HANDS, NUM_STRENGTHS + 1), np.int64)
+    settled = False
     for done in range(1, iterations + 1):
-        values = arrangement_values(found, win_chances(shares, rules.players), rules=rules, weight=crash)
-        best = found.best_rows(values)
-        counts = _counts(place.in_play(found.strengths[best], values[best]))
-        laid = _shares(counts)
-        changes.append(float(np.abs(np.cumsum(laid - shares, axis=1)).max()))
+        rounds = _play(found, shares, rules=rules, weight=crash, below=below)
+        counts = rounds.count()
+        laid = [shares_of(some) for some in counts]
+        apart = [np.abs(np.cumsum(new - old, axis=1)).max() for new, old in zip(laid, shares, strict=True) if new.any()]
+        changes.append(float(max(apart)))
+        below = rounds.below
+        even = rounds.even_scores() if below else ()
+        moved = max((abs(new - old) for new, old in zip(even, below, strict=True)), default=0.0)
         report(chunks + done, total, f"iteration {done}: change {changes[-1]:.5f}")
-        if changes[-1] <= TOLERANCE:
+        settled = changes[-1] <= TOLERANCE and moved <= EXCHANGE_TOLERANCE
+        if settled or done == iterations:
             break
-        shares = shares + DAMPING * (laid - shares)
+        shares = [old + DAMPING * (new - old) for new, old in zip(laid, shares, strict=True)]
+        below = tuple(round(old + DAMPING * (new - old), 4) for new, old in zip(even, below, strict=True))
+    kept = {"kept": counts[1].tolist()} if below else {}
     return {
         "format": TABLE_FORMAT,
         "options": table_options(rules),
         "weight": crash,
+        "exchange_below": list(below or ()),
         "made": {
             "command": table_command(rules, deals=deals, iterations=iterations, seed=seed, weight=weight),
             "rules": rules.to_dict(),
@@ -106,30 +172,120 @@ def make_table(
             "seed": seed,
             "iterations": len(changes),
             "changes": [round(change, 6) for change in changes],
-            "settled": changes[-1] <= TOLERANCE,
+            "settled": settled,
             "prial": metadata.version("prial"),
             "numpy": np.__version__,
         },
-        "counts": counts.tolist(),
+        "counts": {"fresh": counts[0].tolist(), **kept},
     }
 
 
 def write_table(content: dict[str, Any], path: str | Path) -> None:
-    """Write a table's file, whole or not at all; one line an item, and one a position."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    rows = ",\n".join(f"  {json.dumps(row, separators=(',', ':'))}" for row in content["counts"])
-    items = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in content.items() if key != "counts"]
-    text = "{\n" + ",\n".join([*items, f' "counts": [\n{rows}\n ]']) + "\n}\n"
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+    """Write a table's file, whole or not at all: one line an item and a position, and its size in bytes in ``made``."""
+    size = 0
+    while len(text := _text(content, size)) != size:  # the figure is part of what it counts
+        size = len(text)
+    write_whole(path, text)
+
+
+def _text(content: dict[str, Any], size: int) -> str:
+    items = {**content, "made": {**content["made"], "bytes": size}}
+    counts = ",\n".join(
+        f"  {json.dumps(kind)}: [\n"
+        + ",\n".join(f"   {json.dumps(row, separators=(',', ':'))}" for row in rows)
+        + "\n  ]"
+        for kind, rows in items.pop("counts").items()
+    )
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in items.items()]
+    return "{\n" + ",\n".join([*lines, f' "counts": {{\n{counts}\n }}']) + "\n}\n"
+
+
+def make_tables(
+    tables: Mapping[str, CrashRules],
+    folder: str | Path,
+    *,
+    deals: int = 100_000,
+    iterations: int = 40,
+    seed: int = 1,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """Make a table's file for each of some rules, and return the names of those made.
+
+    What is in the folder already, made by the same command with the same versions, is left as it is: an unbroken run and
+    one that goes on after a break leave the same files, with any number of jobs.
+
+    Args:
+        tables: rules by name of the file.
+        folder: where to write.
+        deals, iterations, seed: as for `make_table`.
+        jobs: processes.
+        progress: called with tables done and tables to make.
+    """
+    target = Path(folder)
+    missing = {}
+    for name, rules in tables.items():
+        command = table_command(rules, deals=deals, iterations=iterations, seed=seed, weight=None)
+        if not _is_made(target / f"{name}.json", command):
+            missing[name] = rules
+    plan = _TablesPlan(folder=str(target), tables=tuple(missing.items()), deals=deals, iterations=iterations, seed=seed)
+    report = progress or (lambda done, total: None)  # noqa: ARG005
+    if missing:
+        for _ in spread(
+            _make_one,
+            plan,
+            len(missing),
+            make_state=_no_state,
+            jobs=jobs,
+            progress=lambda done: report(done, len(missing)),
+        ):
+            pass
+    return list(missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TablesPlan:
+    """What `make_tables` has to make, as it is sent to workers."""
+
+    folder: str
+    tables: tuple[tuple[str, CrashRules], ...]
+    deals: int
+    iterations: int
+    seed: int
+
+
+def _no_state(plan: _TablesPlan) -> None:  # noqa: ARG001
+    return None
+
+
+def _make_one(plan: _TablesPlan, state: None, number: int, tick: Tick) -> str:  # noqa: ARG001
+    name, rules = plan.tables[number]
+    content = make_table(
+        rules,
+        deals=plan.deals,
+        iterations=plan.iterations,
+        seed=plan.seed,
+        progress=lambda done, total, what: tick(0),  # noqa: ARG005 (a chance to stop)
+    )
+    write_table(content, Path(plan.folder) / f"{name}.json")
+    tick(1)
+    return name
+
+
+def _is_made(path: Path, command: str) -> bool:
+    """Whether a file holds the table that a command makes with these versions."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        content = json.loads(path.read_text(encoding="utf-8"))
+        made = content["made"]
+        same: bool = (content["format"], made["command"], made["prial"], made["numpy"]) == (
+            TABLE_FORMAT,
+            command,
+            metadata.version("prial"),
+            np.__version__,
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return same
 
 
 def _deal(rules: CrashRules, deals: int, rng: np.random.Generator) -> npt.NDArray[np.int8]:
@@ -156,37 +312,41 @@ def _search(hands: npt.NDArray[np.int8], rules: CrashRules, tick: Callable[[int]
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Places:
-    """Which of the hands dealt are in play after the exchange. Seats are in turn order."""
-
-    rules: CrashRules
-    deals: int
-
-    def in_play(self, strengths: npt.NDArray[np.int16], values: Floats | None) -> npt.NDArray[np.int16]:
-        """Return what the players lay: int16 (deals * players, 4).
-
-        Args:
-            strengths: what would be laid from each hand dealt, spare hands included.
-            values: what each is worth; a player exchanges one below the mean. No one does if None.
-        """
-        players, spares = self.rules.players, self.rules.num_spares
-        piles = strengths.reshape(self.deals, players + spares, MAX_HANDS)
-        held = piles[:, :players].copy()
-        if spares and values is not None:
-            unhappy = values.reshape(self.deals, -1)[:, :players] < values.mean()
-            if players == 3:  # one spare hand, for the first who wants it
-                unhappy &= np.cumsum(unhappy, axis=1) == 1
-            deal, seat = np.nonzero(unhappy)
-            held[deal, seat] = piles[deal, players + (seat if spares == players else 0)]
-        return held.reshape(-1, MAX_HANDS)
+def _play(
+    found: CandidateBatch,
+    shares: Sequence[Floats],
+    *,
+    rules: CrashRules,
+    weight: float,
+    below: tuple[float, ...] | None,
+) -> Rounds:
+    """Return what the policy lays against fresh and kept hands with some shares; it exchanges below the mean if None."""
+    fresh, kept = shares
+    others, piles = rules.players - 1, rules.players + rules.num_spares
+    chances = np.array(
+        [win_chances([kept] * k + [fresh] * (others - k)) for k in range(rules.players if rules.has_exchange else 1)]
+    )
+    strengths, quads = [], []
+    for k in range(len(chances)):
+        values = arrangement_values(found, chances, rules=rules, weight=weight, kept=k)
+        best = found.best_rows(values)
+        if k == 0:
+            scores = values[best].reshape(-1, piles)
+        strengths.append(found.strengths[best].reshape(-1, piles, MAX_HANDS))
+        quads.append(found.quads[best].reshape(-1, piles))
+    if below is None:
+        mean = round(float(scores.mean()), 4)
+        below = (mean,) * {0: 0, 1: rules.players}.get(rules.num_spares, 1)
+    return Rounds(
+        rules=rules,
+        weight=weight,
+        strengths=np.array(strengths),
+        quads=np.array(quads),
+        scores=scores[:, : rules.players],
+        below=below,
+    )
 
 
 def _counts(strengths: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     rows = [np.bincount(strengths[:, position], minlength=NUM_STRENGTHS + 1) for position in range(MAX_HANDS)]
     return np.array(rows, np.int64)
-
-
-def _shares(counts: npt.NDArray[np.int64]) -> Floats:
-    shares: Floats = counts / counts.sum(axis=1, keepdims=True)
-    return shares

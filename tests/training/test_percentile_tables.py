@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 from prial.agents.percentile import Percentile
-from prial.agents.percentile_table import find_table
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import ViewBatch, view_of
 from prial.envs.crash.rules import CrashRules
-from prial.training.percentile_tables import TOLERANCE, make_table, table_command, write_table
+from prial.training.percentile_tables import (
+    TOLERANCE,
+    make_table,
+    make_tables,
+    standard_tables,
+    table_command,
+    write_table,
+)
 from prial.training.percentile_weights import compare_weights
 
 ONLINE = CrashRules.preset("online")
@@ -73,7 +79,7 @@ def test_with_an_exchange_it_counts_what_games_of_the_agent_lay(players: int, tm
     write_table(content, path)
     agent = Percentile(table=path)
     rng = np.random.default_rng(0)
-    counts = np.zeros((4, 742))
+    counts = {kind: np.zeros((4, 742)) for kind in ("fresh", "kept")}
     games = [Game(rules, seed=9, first_deal=deal, episode="round") for deal in range(1500)]
     while any(game.phase is Phase.EXCHANGE for game in games):
         asked = [game for game in games if game.phase is Phase.EXCHANGE]
@@ -87,10 +93,12 @@ def test_with_an_exchange_it_counts_what_games_of_the_agent_lay(players: int, tm
     for deal in range(len(found)):
         candidates = found[deal]
         row = candidates.partitions.tolist().index(chosen[deal])
-        counts[np.arange(4), candidates.strengths[row]] += 1
-    table = find_table(rules, path=path).counts
-    ours, theirs = (np.cumsum(c / c.sum(axis=1, keepdims=True), axis=1) for c in (counts, table))
-    assert np.abs(ours - theirs).max() < 5 * 0.5 * np.sqrt(1 / (1500 * players) + 1 / (4000 * players))
+        kind = "kept" if views.exchanges[deal, views.seat[deal]] == 0 else "fresh"
+        counts[kind][np.arange(4), candidates.strengths[row]] += 1
+    for kind, ours in counts.items():
+        theirs = np.array(content["counts"][kind])
+        apart = np.cumsum(ours / ours[0].sum() - theirs / theirs[0].sum(), axis=1)
+        assert np.abs(apart).max() < 5 * 0.5 * np.sqrt(1 / ours[0].sum() + 1 / theirs[0].sum())
 
 
 def test_tables_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +106,8 @@ def test_tables_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     path = tmp_path / "table.json"
     write_table(content, path)
     before = path.read_text(encoding="utf-8")
-    assert json.loads(before) == content
+    sized = {**content, "made": {**content["made"], "bytes": len(before)}}
+    assert json.loads(before) == sized
     assert len(before.splitlines()) < 20
 
     def full(self: Path, target: Path) -> Any:
@@ -116,3 +125,30 @@ def test_weights_are_compared_on_the_same_deals() -> None:
     assert [score.weight for score in scores] == [3, 3, 40]
     assert scores[1].difference == scores[1].error == 0
     assert scores[0].win_share == scores[1].win_share != scores[2].win_share
+
+
+def test_tables_of_many_rules_are_made_once_each_and_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
+    tables = {name: rules for name, rules in standard_tables().items() if name in ("bga-5", "bga-2-9-cards")}
+    numbers = {"deals": 200, "iterations": 4}
+    assert make_tables(tables, tmp_path / "two", jobs=2, **numbers) == list(tables)
+    assert make_tables(dict([*tables.items()][:1]), tmp_path / "one", **numbers) == ["bga-5"]
+    half = (tmp_path / "one" / "bga-5.json").stat().st_mtime_ns
+    (tmp_path / "one" / "bga-2-9-cards.json").write_text("half a file")
+    seen: list[tuple[int, int]] = []
+    made = make_tables(tables, tmp_path / "one", progress=lambda *step: seen.append(step), **numbers)
+    assert made == ["bga-2-9-cards"]
+    assert seen[-1] == (1, 1)
+    assert (tmp_path / "one" / "bga-5.json").stat().st_mtime_ns == half
+    for name in tables:
+        assert (tmp_path / "one" / f"{name}.json").read_bytes() == (tmp_path / "two" / f"{name}.json").read_bytes()
+    assert make_tables(tables, tmp_path / "one", **numbers) == []
+    assert make_tables(tables, tmp_path / "one", deals=100, iterations=4) == list(tables)
+
+
+def test_the_tables_that_ship_fit_every_rule_set_and_differ() -> None:
+    tables = standard_tables()
+    assert len(tables) == 29
+    assert all(rules.name and name.startswith(f"{rules.name}-{rules.players}") for name, rules in tables.items())
+    assert tables["bga-2-9-cards-high-card"] == CrashRules.preset(
+        "bga", players=2, cards_dealt=9, lowest_hand="high_card"
+    )

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..console import output, progress_bar
+from ..console import CommandError, output, progress_bar
 from .options import PlayersOption, RulesOption, SeedOption, SetOption, rules_from
 
 __all__ = ["app"]
@@ -25,14 +25,24 @@ def percentile(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FILE", help="Where to write the table; percentile_RULES_PLAYERS.json if not given."
+            "--out",
+            metavar="PATH",
+            help="Where to write the table, percentile_RULES_PLAYERS.json if not given; with --all a folder, percentile.",
         ),
     ] = None,
     *,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Make the tables that ship: every rule set, number of players and option in use. Those that are there "
+            "already, made the same way, stay: start it again after a break.",
+        ),
+    ] = False,
     rules: RulesOption = "online",
     players: PlayersOption = None,
     settings: SetOption = None,
-    deals: Annotated[int, typer.Option("--deals", min=1, metavar="N", help="Deals to look at.")] = 200_000,
+    deals: Annotated[int, typer.Option("--deals", min=1, metavar="N", help="Deals to look at.")] = 100_000,
     iterations: Annotated[int, typer.Option("--iterations", min=1, metavar="N", help="Iterations at most.")] = 40,
     seed: SeedOption = 1,
     weight: Annotated[
@@ -44,8 +54,14 @@ def percentile(
             help="Points that a crash is worth; by the rules if not given.",
         ),
     ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Processes, with --all.")] = 1,
 ) -> None:
     """Make the table of the agent percentile: its own policy's hands, iterated to a fixed point."""
+    if every:
+        if (rules, players, settings, weight) != ("online", None, None, None):
+            raise CommandError("--all makes the tables of all rules, at their own weights: leave the rules out")
+        _make_all(out or Path("percentile"), deals=deals, iterations=iterations, seed=seed, jobs=jobs)
+        return
     asked = rules_from(rules, players, settings)
     from ..percentile_tables import make_table, write_table
 
@@ -67,3 +83,16 @@ def percentile(
     )
     if not made["settled"]:
         console.print("It has not settled; more --iterations would.", soft_wrap=True)
+
+
+def _make_all(folder: Path, *, deals: int, iterations: int, seed: int, jobs: int) -> None:
+    from ..percentile_tables import make_tables, standard_tables
+
+    tables = standard_tables()
+    with progress_bar("Making the tables") as report:
+        made = make_tables(tables, folder, deals=deals, iterations=iterations, seed=seed, jobs=jobs, progress=report)
+    size = sum((folder / f"{name}.json").stat().st_size for name in tables)
+    output().print(
+        f"{len(tables)} tables in {folder}, {size:,} bytes: {len(made)} made, {len(tables) - len(made)} there already",
+        soft_wrap=True,
+    )
