@@ -67,12 +67,12 @@ def test_version() -> None:
 def test_help_lists_the_commands() -> None:
     result = prial("--help")
     assert result.exit_code == 0
-    for command in ("arena", "agents", "arrangements", "tables"):
+    for command in ("arena", "agents", "arrangements", "standings", "tables"):
         assert re.search(rf"^  {command} ", result.stdout, re.MULTILINE)
 
 
 def test_every_command_explains_itself() -> None:
-    for words in (("arena",), ("agents",), ("arrangements",), ("tables",), ("tables", "percentile")):
+    for words in (("arena",), ("agents",), ("arrangements",), ("standings",), ("tables",), ("tables", "percentile")):
         result = prial(*words, "--help")
         assert result.exit_code == 0
         assert "Usage:" in result.stdout
@@ -376,6 +376,38 @@ def test_a_table_is_made_and_can_be_used(tmp_path: Path) -> None:
     assert table.options["cards_dealt"] == 6
 
 
+def test_all_tables_are_made_into_a_folder_and_those_there_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "prial.training.percentile_tables.standard_tables", lambda: {"short": CrashRules(cards_dealt=6)}
+    )
+    words = ("tables", "percentile", "--all", "--out", str(tmp_path), "--deals", "200", "--iterations", "2")
+    for made, there in ((1, 0), (0, 1)):
+        result = prial(*words)
+        assert result.exit_code == 0, result.output
+        size = (tmp_path / "short.json").stat().st_size
+        assert f"1 tables in {tmp_path}, {size:,} bytes: {made} made, {there} there already" in result.stdout
+    is_refused(prial(*words, "--rules", "bga"), "--all makes the tables of all rules")
+
+
 def test_a_table_for_rules_that_there_are_not(tmp_path: Path) -> None:
     is_refused(prial("tables", "percentile", "--rules", "onlin", "--out", str(tmp_path / "x.json")), "'onlin'")
     assert list(tmp_path.iterdir()) == []
+
+
+# ---- standings --------------------------------------------------------------------------------------------------------
+
+
+def test_standings_are_shown_or_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prial.training.standings.standings_rules", lambda: (CrashRules.preset("bga", players=5),))
+    path = tmp_path / "docs" / "strength.md"
+    words = ("standings", "--games", "2", "--seed", "3", "--date", "2024-02-29")
+    shown = prial(*words)
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    written = prial(*words, "--out", str(path))
+    assert (written.exit_code, written.stdout) == (0, "")
+    command = "prial standings --games 2 --seed 3"
+    assert path.read_text(encoding="utf-8") == shown.stdout.replace(command, f"{command} --out {path.as_posix()}")
+    values = json.loads(prial(*words, "--json").stdout)
+    assert [value["rules"]["players"] for value in values] == [5]

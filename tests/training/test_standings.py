@@ -1,0 +1,69 @@
+"""The standings: arenas of all built-in agents, and the page that they make."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from prial import agents
+from prial.envs.crash.presets import preset_names, read_preset
+from prial.envs.crash.rules import CrashRules
+from prial.training.arena_result import ArenaResult
+from prial.training.standings import play_standings, standings_page, standings_rules
+
+RULES = [CrashRules.preset("bga", players=5), CrashRules.preset("online", players=2)]
+
+
+@pytest.fixture(scope="module")
+def results() -> list[ArenaResult]:
+    return play_standings(games=4, seed=3, jobs=1, rules=RULES)
+
+
+def test_every_rule_set_and_number_of_players_is_played() -> None:
+    rules = standings_rules()
+    assert len(rules) == 10
+    for name in preset_names():
+        assert [r.players for r in rules if r.name == name] == read_preset(name)["in_use"]["players"]
+
+
+def test_every_agent_sits_in_as_many_games_as_asked(results: list[ArenaResult]) -> None:
+    for result, rules in zip(results, RULES, strict=True):
+        assert result.rules == rules
+        assert [score.agent for score in result.agents] == list(agents.agent_names())
+        assert all(4 <= score.games <= 8 for score in result.agents)  # whole boards
+
+
+def test_progress_counts_up_to_the_end() -> None:
+    seen: list[tuple[int, int]] = []
+    play_standings(games=4, seed=3, jobs=1, rules=RULES, progress=lambda *step: seen.append(step))
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_the_page_holds_every_figure(results: list[ArenaResult]) -> None:
+    page = standings_page(results, command="prial standings --games 4", date="2024-02-29")
+    assert "\nprial standings --games 4\n" in page
+    assert "\n2024-02-29, " in page
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) == 3 * len(results)
+    assert {line.count("|") for line in rows} == {8}
+    for number, result in enumerate(results):
+        wins, points, ahead = rows[number :: len(results)]
+        assert wins.startswith(f"| `{result.rules.name}`, {result.rules.players} players")
+        for score in result.agents:
+            share = score.win_share
+            assert f"{100 * share.value:.1f} ({100 * share.low:.1f} to {100 * share.high:.1f})" in wins
+            assert f" {score.points_per_round.value:.2f} (" in points
+        pair = next(p for p in result.pairs if (p.first, p.second) == ("balanced", "percentile"))
+        low, high = 0 - 100 * pair.win_share.high, 0 - 100 * pair.win_share.low
+        assert f" {0 - 100 * pair.win_share.value:+.1f} ({low:+.1f} to {high:+.1f})" in ahead
+
+
+def test_no_difference_has_no_sign_of_less(results: list[ArenaResult]) -> None:
+    nothing = replace(results[0].agents[0].win_share, value=-0.0, low=-0.0, high=0.0)
+    pairs = tuple(replace(pair, win_share=nothing) for pair in results[0].pairs)
+    page = standings_page([replace(results[0], pairs=pairs)], command="x", date="y")
+    assert "+0.0 (+0.0 to +0.0)" in page
+    assert not re.search(r"-0\.0\b", page.partition("## Who is ahead")[2])

@@ -1,0 +1,50 @@
+"""`prial standings`: how strong the built-in agents are, everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..console import output, progress_bar, show_json
+from .options import JobsOption, JsonOption, SeedOption
+
+__all__ = ["standings"]
+
+
+def standings(
+    *,
+    games: Annotated[
+        int, typer.Option("--games", min=1, metavar="N", help="Games that each agent sits in, under each rules.")
+    ] = 4000,
+    seed: SeedOption = 1,
+    jobs: JobsOption = None,
+    date: Annotated[
+        str | None, typer.Option("--date", metavar="DATE", help="Date to state; today's if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Where to write the page; shown if not given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play all built-in agents against each other under every rule set, with every number of players.
+
+    What comes of it is a page of Markdown, docs/strength.md in the repository.
+    """
+    from datetime import UTC, datetime
+
+    from ..arena_report import as_dict
+    from ..files import write_whole
+    from ..standings import play_standings, standings_page
+
+    with progress_bar("Playing") as progress:
+        results = play_standings(games=games, seed=seed, jobs=jobs, progress=progress)
+    if as_json:
+        show_json([as_dict(result) for result in results], indent=2)
+    words = ["prial standings", f"--games {games}", f"--seed {seed}", *([f"--out {out.as_posix()}"] if out else [])]
+    page = standings_page(results, command=" ".join(words), date=date or datetime.now(tz=UTC).date().isoformat())
+    if out is not None:
+        write_whole(out, page)
+    elif not as_json:
+        output().print(page, soft_wrap=True, end="")

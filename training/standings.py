@@ -1,0 +1,183 @@
+"""How strong the built-in agents are: all of them against each other under every rule set, with every number of players.
+
+`play_standings` plays the arenas, `standings_page` writes what came of them as a page of Markdown.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from math import comb
+
+from ..agents.registry import agent_names
+from ..envs.crash.presets import preset_names, read_preset
+from ..envs.crash.rules import CrashRules
+from .arena import run_arena
+from .arena_result import AgentScore, ArenaResult
+from .statistics import Estimate
+
+__all__ = ["play_standings", "standings_page", "standings_rules"]
+
+
+_HOW = (
+    "All built-in agents against each other on the same deals, in every seating up to three players and every rotation "
+    "above; with fewer seats than agents every combination of different agents plays. Each figure comes with its 95 % "
+    "interval over boards, as [Arena](arena.md) explains. [Agents](agents.md) says how they play."
+)
+
+_COMPARED = (
+    ("percentile", "greedy"),
+    ("percentile", "balanced"),
+    ("percentile", "random"),
+    ("greedy", "balanced"),
+    ("greedy", "random"),
+    ("balanced", "random"),
+)
+
+
+def standings_rules() -> tuple[CrashRules, ...]:
+    """Return every rule set with every number of players in use.
+
+    >>> [(rules.name, rules.players) for rules in standings_rules()][:4]
+    [('online', 2), ('online', 3), ('online', 4), ('bga', 2)]
+    """
+    return tuple(
+        CrashRules.preset(name, players=players)
+        for name in preset_names()
+        for players in read_preset(name)["in_use"]["players"]
+    )
+
+
+def play_standings(
+    *,
+    games: int = 4000,
+    seed: int = 1,
+    jobs: int | None = None,
+    rules: Sequence[CrashRules] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[ArenaResult]:
+    """Let all built-in agents play each other under some rules and return how they did.
+
+    Args:
+        games: about how many games each agent sits in under each rules.
+        seed: of deals and agents, of every arena alike.
+        jobs: processes, as for `run_arena`.
+        rules: which rules; `standings_rules` if None.
+        progress: called with games played and games in all.
+
+    Raises:
+        ArenaSetupError: fewer than one game or job.
+    """
+    names = tuple(agent_names())
+    tables = standings_rules() if rules is None else tuple(rules)
+    asked = [_games_in_all(games, len(names), table.players) for table in tables]
+    results: list[ArenaResult] = []
+
+    def report(played: int, total: int) -> None:  # noqa: ARG001 (of one arena)
+        if progress is not None:
+            progress(min(sum(asked[: len(results)]) + played, sum(asked)), sum(asked))
+
+    for table, number in zip(tables, asked, strict=True):
+        results.append(run_arena(names, rules=table, games=number, seed=seed, jobs=jobs, progress=report))
+    return results
+
+
+def _games_in_all(games: int, agents: int, players: int) -> int:
+    """Return the games in which each agent sits in `games`."""
+    if agents <= players:
+        return games
+    return math.ceil(games * comb(agents, players) / comb(agents - 1, players - 1))
+
+
+def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -> str:
+    """Return results as a page of Markdown.
+
+    Args:
+        results: of arenas of the same agents.
+        command: that made them.
+        date: on which.
+    """
+    names = [score.agent for score in results[0].agents]
+    return "\n".join(
+        [
+            "# How strong the built-in agents are",
+            "",
+            _HOW,
+            "",
+            "```",
+            command,
+            "```",
+            "",
+            f"{date}, {_machine()}; the figures are the same on every machine and with any number of processes.",
+            "",
+            "## Win share, in %",
+            "",
+            "A share of a game's win for each seat taken; the second column is an even share.",
+            "",
+            *_agent_table(results, names, heading="even", of="win_share"),
+            "",
+            "## Points a round",
+            "",
+            "Each round played out to its end; the second column is the games in which each agent sat.",
+            "",
+            *_agent_table(results, names, heading="games", of="points_per_round"),
+            "",
+            "## Who is ahead",
+            "",
+            "Win share of the first minus that of the second, in percentage points, in the games in which both sat.",
+            "",
+            *_pair_table(results),
+            "",
+        ]
+    )
+
+
+def _machine() -> str:
+    cores = os.cpu_count() or 1
+    return (
+        f"{platform.system()} {platform.machine()}, {cores} cores, Python {platform.python_version()}, "
+        f"prial {metadata.version('prial')}, numpy {metadata.version('numpy')}"
+    )
+
+
+def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return ["| " + " | ".join(cells) + " |" for cells in (heads, ["---", *["---:"] * (len(heads) - 1)], *rows)]
+
+
+def _table_name(result: ArenaResult) -> str:
+    cards = "" if result.rules.cards_dealt == 13 else f", {result.rules.cards_dealt} cards"
+    return f"`{result.rules.name}`, {result.rules.players} players{cards}"
+
+
+def _agent_table(results: Sequence[ArenaResult], names: Sequence[str], *, heading: str, of: str) -> list[str]:
+    def cell(score: AgentScore) -> str:
+        return _interval(score.win_share, 100, 1) if of == "win_share" else _interval(score.points_per_round, 1, 2)
+
+    rows = []
+    for result in results:
+        games = min(score.games for score in result.agents)
+        second = f"{100 / result.rules.players:.1f}" if heading == "even" else f"{games:,}"
+        rows.append([_table_name(result), second, *(cell(score) for score in result.agents)])
+    return _rows(["rules", heading, *names], rows)
+
+
+def _pair_table(results: Sequence[ArenaResult]) -> list[str]:
+    rows = []
+    for result in results:
+        found = {(pair.first, pair.second): pair.win_share for pair in result.pairs}
+        shares = [found[pair] if pair in found else _negated(found[pair[1], pair[0]]) for pair in _COMPARED]
+        rows.append([_table_name(result), *(_interval(share, 100, 1, sign="+") for share in shares)])
+    return _rows(["rules", *(f"{first} - {second}" for first, second in _COMPARED)], rows)
+
+
+def _negated(estimate: Estimate) -> Estimate:
+    return Estimate(value=-estimate.value, low=-estimate.high, high=-estimate.low)
+
+
+def _interval(estimate: Estimate, scale: float, decimals: int, sign: str = "") -> str:
+    form = f"{sign}.{decimals}f"
+    value, low, high = (format(scale * number + 0.0, form) for number in (estimate.value, estimate.low, estimate.high))
+    return f"{value} ({low} to {high})"
