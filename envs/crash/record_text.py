@@ -125,6 +125,9 @@ def split_games(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
     Raises:
         RecordError: something before the first game, or after a JSON object.
+
+    >>> list(split_games(['{"format": "prial-record"}', '{"format": "prial-record"}']))
+    [(1, ['{"format": "prial-record"}']), (2, ['{"format": "prial-record"}'])]
     """
     first, game = 1, list[str]()
     for number, raw in enumerate(lines, start=1):

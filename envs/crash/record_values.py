@@ -147,6 +147,12 @@ class GameRecord:
 
         Raises:
             RecordError: no such seat, or a record that is redacted for somebody else already.
+
+        >>> from .record import record_of
+        >>> record = record_of(Game(CrashRules.preset("online"), seed=7))
+        >>> seen = record.redacted(0)
+        >>> seen.seed is None, seen.rounds[0].hands[0] == record.rounds[0].hands[0], seen.rounds[0].hands[1]
+        (True, True, None)
         """
         viewer: Viewer = "spectator" if seat is None else seat
         if seat is not None and (isinstance(seat, bool) or seat not in range(self.rules.players)):
