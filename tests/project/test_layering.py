@@ -28,8 +28,14 @@ ENVS_LAYERS = (
         "crash.candidates_view",
         "crash.picking",
     },
-    {"crash.record_text", "crash.record_values"},
-    {"crash.record_json", "crash.record_events", "crash.record_check", "crash.record"},
+    {
+        "crash.record_text",
+        "crash.record_values",
+        "crash.record_json",
+        "crash.record_events",
+        "crash.record_check",
+        "crash.record",
+    },
     {
         "crash.table",
         "crash.env",
