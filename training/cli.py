@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import agents, arena, arrangements, export, quickstart, replay, rules, standings, tables, train
+from .commands import agents, arena, arrangements, export, play, quickstart, replay, rules, standings, tables, train
 from .console import complain, never_fail_to_encode
 
 __all__ = ["app", "main"]
@@ -92,6 +92,7 @@ app.command("arrangements")(arrangements.arrangements)
 app.command("export")(export.export)
 app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)
+app.command("play")(play.play)
 app.command("replay")(replay.replay)
 app.command("standings")(standings.standings)
 app.add_typer(tables.app, name="tables")

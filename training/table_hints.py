@@ -1,0 +1,125 @@
+"""Advice at the table: what `percentile` would do and the chances it goes by; without a table for the rules, `greedy`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..agents.heuristics import Greedy
+from ..agents.percentile import Percentile, crash_weight
+from ..agents.percentile_table import PercentileTable, TableError, arrangement_values, find_table
+from ..agents.protocol import BaseAgent
+from ..envs.crash.game import Phase
+from ..envs.crash.observation import PlayerView, ViewBatch
+from ..envs.crash.partitions import CandidateBatch, candidates_of
+from ..envs.crash.rules import CrashRules
+
+__all__ = ["Hint", "best_known_agent", "hint_for"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """What an agent would do.
+
+    Attributes:
+        agent: its name.
+        action: what it would do.
+        chances: to win each comparison alone, by position; None where no table tells.
+        reasons: why, in sentences.
+    """
+
+    agent: str
+    action: int
+    chances: tuple[float, ...] | None
+    reasons: tuple[str, ...]
+
+
+def _table(rules: CrashRules) -> PercentileTable | None:
+    try:
+        return find_table(rules)
+    except TableError:
+        return None
+
+
+def best_known_agent(rules: CrashRules) -> str:
+    """Return the name of the strongest agent that plays these rules without further files.
+
+    >>> best_known_agent(CrashRules.preset("online"))
+    'percentile'
+    """
+    return "greedy" if _table(rules) is None else "percentile"
+
+
+def hint_for(view: PlayerView) -> Hint:
+    """Return advice for a seat that is to act, from what it knows."""
+    rules = view.rules
+    table = _table(rules)
+    agent: BaseAgent = Greedy() if table is None else Percentile()
+    action = agent.act(view, np.random.default_rng(0))  # neither leaves anything to chance
+    chances: tuple[float, ...] | None = None
+    reasons: list[str]
+    if table is None:
+        reasons = [_greedy_reason(view)]
+    elif view.phase is Phase.EXCHANGE:
+        reasons = _exchange_reasons(view, table)
+    else:
+        laid = action if view.laid is None else view.laid
+        chances = _chances(view, table, laid)
+        reasons = _crash_reasons(chances, rules)
+        if view.phase is Phase.ARRANGE:
+            reasons += _comparison_reasons(view, table, action)
+    return Hint(agent=agent.name, action=action, chances=chances, reasons=tuple(reasons))
+
+
+def _greedy_reason(view: PlayerView) -> str:
+    if view.phase is Phase.ARRANGE:
+        return "The strongest Hand 1, then the strongest Hand 2 from the rest, and so on."
+    if view.phase is Phase.EXCHANGE:
+        return "It exchanges a hand whose best Hand 1 is below a running flush, or that cannot lay every hand."
+    return "It calls with a prial of 9s or better, a running flush behind it, and nothing below a run."
+
+
+def _kept(view: PlayerView) -> int:
+    """Return how many others are known to have kept their hands."""
+    return sum(choice is False for seat, choice in enumerate(view.exchanges) if seat != view.seat)
+
+
+def _chances(view: PlayerView, table: PercentileTable, laid: int) -> tuple[float, ...]:
+    strengths = candidates_of(laid, view.cards, view.rules).strengths[0]
+    chances = table.win_chances()
+    row = chances[min(_kept(view), len(chances) - 1)]
+    return tuple(float(row[position, strengths[position]]) for position in range(view.rules.hands))
+
+
+def _values(view: PlayerView, table: PercentileTable, kept: int) -> tuple[CandidateBatch, npt.NDArray[np.float64]]:
+    found = ViewBatch.of([view]).undominated()
+    weight = crash_weight(view.rules)
+    return found, arrangement_values(found, table.win_chances(), rules=view.rules, weight=weight, kept=kept)
+
+
+def _crash_reasons(chances: tuple[float, ...], rules: CrashRules) -> list[str]:
+    if rules.hands < 2:
+        return []
+    crash = float(np.prod(chances))
+    told = f"{crash:.0%}" if crash >= 0.01 else "below 1%"
+    return [f"All of them, a crash: {told}.", f"Points to expect from the comparisons: {sum(chances):.2f}."]
+
+
+def _comparison_reasons(view: PlayerView, table: PercentileTable, action: int) -> list[str]:
+    found, values = _values(view, table, min(_kept(view), len(table.win_chances()) - 1))
+    best, first = float(values[np.flatnonzero(found.partitions == action)[0]]), float(values[0])
+    if int(found.partitions[0]) == action:
+        return ["It is also the one with the strongest Hand 1."]
+    weight = crash_weight(view.rules)
+    return [
+        f"With a crash counted as {weight:g} it is worth {best:.2f}; the one with the strongest Hand 1 {first:.2f}.",
+    ]
+
+
+def _exchange_reasons(view: PlayerView, table: PercentileTable) -> list[str]:
+    _, values = _values(view, table, 0)
+    threshold = table.exchange_below[min(_kept(view), len(table.exchange_below) - 1)]
+    told = f"The best that this hand can lay is worth {float(values.max()):.2f} points against hands like any other"
+    return [f"{told}; below {threshold:.2f} exchanging is better on average."]
