@@ -94,7 +94,8 @@ def _others_kept(views: ViewBatch) -> npt.NDArray[np.int64]:
     """Return how many others are known to have kept their hands: int64 (n,)."""
     kept = views.exchanges == 0
     kept[np.arange(len(views)), views.seat] = False
-    return kept.sum(axis=1)
+    number: npt.NDArray[np.int64] = kept.sum(axis=1)
+    return number
 
 
 class Percentile(BaseAgent):

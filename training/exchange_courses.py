@@ -149,7 +149,8 @@ class Rounds:
             points += self.weight * won.all(axis=2)
         quads = [self.quads[course.others_kept(seat), :, pile] for seat, pile in enumerate(course.piles)]
         points += rules.quads_bonus * np.stack(quads, axis=1)
-        return points - (points.sum(axis=1, keepdims=True) - points) / (n - 1)
+        margins: Floats = points - (points.sum(axis=1, keepdims=True) - points) / (n - 1)
+        return margins
 
 
 def _root(scores: Floats, gains: Floats, *, near: float) -> float:

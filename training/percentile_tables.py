@@ -142,6 +142,7 @@ def make_table(
     found = _search(hands, rules, lambda done: report(done, total, "searched"))
     shares = [shares_of(_counts(found.strengths[found.offsets[:-1]]))] * 2  # of fresh and of kept hands
     below: tuple[float, ...] | None = None
+    counts = (np.zeros((MAX_HANDS, NUM_STRENGTHS + 1), np.int64),) * 2
     changes: list[float] = []
     settled = False
     for done in range(1, iterations + 1):
@@ -326,23 +327,22 @@ def _play(
     chances = np.array(
         [win_chances([kept] * k + [fresh] * (others - k)) for k in range(rules.players if rules.has_exchange else 1)]
     )
-    strengths, quads = [], []
+    strengths, quads, scores = [], [], []
     for k in range(len(chances)):
         values = arrangement_values(found, chances, rules=rules, weight=weight, kept=k)
         best = found.best_rows(values)
-        if k == 0:
-            scores = values[best].reshape(-1, piles)
+        scores.append(values[best].reshape(-1, piles))
         strengths.append(found.strengths[best].reshape(-1, piles, MAX_HANDS))
         quads.append(found.quads[best].reshape(-1, piles))
     if below is None:
-        mean = round(float(scores.mean()), 4)
+        mean = round(float(scores[0].mean()), 4)
         below = (mean,) * {0: 0, 1: rules.players}.get(rules.num_spares, 1)
     return Rounds(
         rules=rules,
         weight=weight,
         strengths=np.array(strengths),
         quads=np.array(quads),
-        scores=scores[:, : rules.players],
+        scores=scores[0][:, : rules.players],  # against fresh hands
         below=below,
     )
 
