@@ -56,17 +56,17 @@ def test_every_index_goes_to_its_partition_and_back(cards: int) -> None:
     """All of them, through every door: the listing twin, the table, both functions, and the kernel."""
     table = partition_table(cards)
     triples = [(i, j, k) for k in range(cards) for j in range(k) for i in range(j)]
-    masks = np.array([1 << i | 1 << j | 1 << k for i, j, k in triples], np.uint64)
-    rows = table.astype(np.int64)
-    # The kernel is given the hands in the order of strength, so in any order of slots.
-    turned = rows[:, ::-1].copy()
+    # The kernel is given four packed masks of slots, in the order of strength and so in any order of slots.
+    masks = np.array([*(1 << i | 1 << j | 1 << k for i, j, k in triples), 0], np.uint64)[table]
+    packed = (masks << np.array([39, 26, 13, 0], np.uint64)).sum(axis=1, dtype=np.uint64)
+    turned = (masks << np.array([0, 13, 26, 39], np.uint64)).sum(axis=1, dtype=np.uint64)
     count = -1
     for count, laid in enumerate(twin.partitions(cards)):
         assert partition_slots(count, cards) == laid
         assert partition_index(laid[::-1], cards) == count
         assert tuple(triples[t] for t in table[count] if t >= 0) == laid
-        assert _kernels._partition_index(cards, rows[count], masks) == count
-        assert _kernels._partition_index(cards, turned[count], masks) == count
+        assert _kernels._partition_index(cards, packed[count]) == count
+        assert _kernels._partition_index(cards, turned[count]) == count
     assert count == num_partitions(cards) - 1
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bridge import Int8, clustered_deals, ids, quads_deals, random_deals, texts
 from oracles import enumerate_np, ranking
 from oracles.cards import read_cards
+from prial.envs.brag import strength_table
 from prial.envs.crash import _kernels
 from prial.envs.crash.partitions import (
     CandidateBatch,
@@ -248,25 +249,22 @@ def test_deals_beyond_every_buffer() -> None:
 def test_the_search_says_when_its_buffer_is_full() -> None:
     deal = np.array(ids(read_cards(next(iter(LARGE)))), np.int8)
     rules = CrashRules.preset("online")
-    table = np.zeros(22_100, np.int16)
-    table[:] = _table(rules)
-    keys = np.empty(286, np.int64)
-    count = _kernels._sorted_triples(deal, table, keys)
-    holders, rows = np.empty((13, 5), np.uint64), np.empty((286, 5), np.uint64)
+    table = strength_table(rules.flush_order, rules.lowest_class)
+    keys, unsorted = np.empty(286, np.int64), np.empty(286 + 32, np.int32)
+    count = _kernels._sorted_triples(deal, table, unsorted, keys)
+    holders, rows = np.empty((14, 5), np.uint64), np.empty((286, 5), np.uint64)
     slots, strong, quads = np.empty(286, np.uint64), np.empty(286, np.uint64), np.empty(3, np.uint64)
-    words = _kernels._disjoint_rows(keys, count, holders, rows, slots, strong)
+    second, third = np.empty(5, np.uint64), np.empty(5, np.uint64)
+    _kernels._disjoint_rows(keys, count, 5, holders, rows, slots, strong)
     sizes = {}
     for size in (4, 64, 676, 678, 1024):
-        found, laid = np.empty(size, np.uint64), np.empty((size, 4), np.int64)
-        sizes[size] = _kernels._search(count, words, rows, slots, strong, quads, 0, found, laid)
+        found, laid = np.empty(size, np.uint64), np.empty(size, np.uint64)
+        sizes[size] = _kernels._search(count, rows, slots, strong, quads, 0, second, third, found, laid)
+        for search in (_kernels._search_few, _kernels._search_many):  # both lengths of rows come to the same
+            again = search(count, rows, slots, strong, quads, 0, second, third, found, laid)
+            assert again == sizes[size] or (search is _kernels._search_few and count > 128)
     assert sizes == {4: -1, 64: -1, 676: -1, 678: sizes[678], 1024: 676}
     assert sizes[678] in (-1, 676)
-
-
-def _table(rules: CrashRules) -> Any:
-    from prial.envs.brag import strength_table
-
-    return strength_table(rules.flush_order, rules.lowest_class)
 
 
 def test_a_deal_without_hands_lays_nothing() -> None:
