@@ -2,7 +2,7 @@
 #   PYTHON        interpreter that makes .venv (3.11 to 3.13)
 #   PIP_FLAGS     further arguments of pip, such as another package index
 #   PYTEST_FLAGS  arguments of pytest, such as "-n auto -m 'not slow'"
-#   BENCH_FLAGS, SOAK_FLAGS  arguments of the benchmark and of the soak test
+#   BENCH_FLAGS, SOAK_FLAGS, TABLES_FLAGS, STANDINGS_FLAGS  arguments of the commands of those targets, such as "--jobs 2"
 PYTHON ?= python3
 PIP_FLAGS ?=
 PYTEST_FLAGS ?= -n auto --dist loadgroup
@@ -21,7 +21,7 @@ DEV = $(VENV)/.dev-$(KEY)
 # mypy cannot see a mapped editable install, so it checks an installed copy.
 TYPES = build/types
 
-.PHONY: help quickstart install test coverage lint types docs bench soak clean
+.PHONY: help quickstart install test coverage lint types docs bench soak tables standings clean
 
 help:
 	@echo "make quickstart  install into $(VENV), train an agent, measure it, export it"
@@ -33,6 +33,8 @@ help:
 	@echo "make docs        make what docs/ takes from the code, and build the site into build/docs"
 	@echo "make bench       time the kernels"
 	@echo "make soak        play a million random rounds with invariants checked"
+	@echo "make tables      make the tables of percentile anew, those that are not there already"
+	@echo "make standings   play all built-in agents under every rule set, into docs/strength.md"
 	@echo "make clean       remove builds and caches, but not $(VENV)"
 
 quickstart: $(USE)
@@ -64,6 +66,12 @@ bench: $(USE)
 
 soak: $(USE)
 	$(BIN)/python -m prial.training.soak $(SOAK_FLAGS)
+
+tables: $(USE)
+	$(BIN)/prial tables percentile --all --out agents/data/percentile $(TABLES_FLAGS)
+
+standings: $(USE)
+	$(BIN)/prial standings --out docs/strength.md $(STANDINGS_FLAGS)
 
 clean:
 	rm -rf build dist prial.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage htmlcov
