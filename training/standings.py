@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-import math
 import os
 import platform
 from collections.abc import Callable, Sequence
 from importlib import metadata
-from math import comb
 
 from ..agents.registry import agent_names
 from ..envs.crash.presets import preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .arena_result import AgentScore, ArenaResult
+from .line_ups import line_ups, seatings
 from .statistics import Estimate
 
 __all__ = ["play_standings", "standings_page", "standings_rules"]
@@ -53,7 +52,7 @@ def standings_rules() -> tuple[CrashRules, ...]:
 
 def play_standings(
     *,
-    games: int = 4000,
+    boards: int = 300,
     seed: int = 1,
     jobs: int | None = None,
     rules: Sequence[CrashRules] | None = None,
@@ -62,34 +61,31 @@ def play_standings(
     """Let all built-in agents play each other under some rules and return how they did.
 
     Args:
-        games: about how many games each agent sits in under each rules.
+        boards: how many streams of deals every line-up plays in every seating, under each rules.
         seed: of deals and agents, of every arena alike.
         jobs: processes, as for `run_arena`.
         rules: which rules; `standings_rules` if None.
         progress: called with games played and games in all.
 
     Raises:
-        ArenaSetupError: fewer than one game or job.
+        ArenaSetupError: fewer than one board or job.
     """
     names = tuple(agent_names())
     tables = standings_rules() if rules is None else tuple(rules)
-    asked = [_games_in_all(games, len(names), table.players) for table in tables]
+    asked = [boards * _games_per_board(len(names), table.players) for table in tables]
     results: list[ArenaResult] = []
 
     def report(played: int, total: int) -> None:  # noqa: ARG001 (of one arena)
         if progress is not None:
-            progress(min(sum(asked[: len(results)]) + played, sum(asked)), sum(asked))
+            progress(sum(asked[: len(results)]) + played, sum(asked))
 
     for table, number in zip(tables, asked, strict=True):
         results.append(run_arena(names, rules=table, games=number, seed=seed, jobs=jobs, progress=report))
     return results
 
 
-def _games_in_all(games: int, agents: int, players: int) -> int:
-    """Return the games in which each agent sits in `games`."""
-    if agents <= players:
-        return games
-    return math.ceil(games * comb(agents, players) / comb(agents - 1, players - 1))
+def _games_per_board(agents: int, players: int) -> int:
+    return sum(len(seatings(line_up)) for line_up in line_ups(agents, players))
 
 
 def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -> str:

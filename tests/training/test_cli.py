@@ -402,12 +402,12 @@ def test_a_table_for_rules_that_there_are_not(tmp_path: Path) -> None:
 def test_standings_are_shown_or_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prial.training.standings.standings_rules", lambda: (CrashRules.preset("bga", players=5),))
     path = tmp_path / "docs" / "strength.md"
-    words = ("standings", "--games", "2", "--seed", "3", "--date", "2024-02-29")
+    words = ("standings", "--boards", "1", "--seed", "3", "--date", "2024-02-29")
     shown = prial(*words)
     assert (shown.exit_code, shown.stderr) == (0, "")
     written = prial(*words, "--out", str(path))
     assert (written.exit_code, written.stdout) == (0, "")
-    command = "prial standings --games 2 --seed 3"
+    command = "prial standings --boards 1 --seed 3"
     assert path.read_text(encoding="utf-8") == shown.stdout.replace(command, f"{command} --out {path.as_posix()}")
     values = json.loads(prial(*words, "--json").stdout)
     assert [value["rules"]["players"] for value in values] == [5]

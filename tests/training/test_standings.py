@@ -18,7 +18,7 @@ RULES = [CrashRules.preset("bga", players=5), CrashRules.preset("online", player
 
 @pytest.fixture(scope="module")
 def results() -> list[ArenaResult]:
-    return play_standings(games=4, seed=3, jobs=1, rules=RULES)
+    return play_standings(boards=1, seed=3, jobs=1, rules=RULES)
 
 
 def test_every_rule_set_and_number_of_players_is_played() -> None:
@@ -28,23 +28,24 @@ def test_every_rule_set_and_number_of_players_is_played() -> None:
         assert [r.players for r in rules if r.name == name] == read_preset(name)["in_use"]["players"]
 
 
-def test_every_agent_sits_in_as_many_games_as_asked(results: list[ArenaResult]) -> None:
+def test_every_agent_sits_in_every_line_up_and_seating(results: list[ArenaResult]) -> None:
     for result, rules in zip(results, RULES, strict=True):
         assert result.rules == rules
         assert [score.agent for score in result.agents] == list(agents.agent_names())
-        assert all(4 <= score.games <= 8 for score in result.agents)  # whole boards
+        assert {score.games for score in result.agents} == {{5: 5, 2: 8}[rules.players]}
+        assert result.boards == 1
 
 
 def test_progress_counts_up_to_the_end() -> None:
     seen: list[tuple[int, int]] = []
-    play_standings(games=4, seed=3, jobs=1, rules=RULES, progress=lambda *step: seen.append(step))
+    play_standings(boards=1, seed=3, jobs=1, rules=RULES, progress=lambda *step: seen.append(step))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1][0] == seen[-1][1]
+    assert seen[-1] == (5 + 20, 5 + 20)
 
 
 def test_the_page_holds_every_figure(results: list[ArenaResult]) -> None:
-    page = standings_page(results, command="prial standings --games 4", date="2024-02-29")
-    assert "\nprial standings --games 4\n" in page
+    page = standings_page(results, command="prial standings --boards 1", date="2024-02-29")
+    assert "\nprial standings --boards 1\n" in page
     assert "\n2024-02-29, " in page
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == 3 * len(results)

@@ -15,9 +15,12 @@ __all__ = ["standings"]
 
 def standings(
     *,
-    games: Annotated[
-        int, typer.Option("--games", min=1, metavar="N", help="Games that each agent sits in, under each rules.")
-    ] = 4000,
+    boards: Annotated[
+        int,
+        typer.Option(
+            "--boards", min=1, metavar="N", help="Streams of deals that every line-up plays, under each rules."
+        ),
+    ] = 300,
     seed: SeedOption = 1,
     jobs: JobsOption = None,
     date: Annotated[
@@ -39,10 +42,10 @@ def standings(
     from ..standings import play_standings, standings_page
 
     with progress_bar("Playing") as progress:
-        results = play_standings(games=games, seed=seed, jobs=jobs, progress=progress)
+        results = play_standings(boards=boards, seed=seed, jobs=jobs, progress=progress)
     if as_json:
         show_json([as_dict(result) for result in results], indent=2)
-    words = ["prial standings", f"--games {games}", f"--seed {seed}", *([f"--out {out.as_posix()}"] if out else [])]
+    words = ["prial standings", f"--boards {boards}", f"--seed {seed}", *([f"--out {out.as_posix()}"] if out else [])]
     page = standings_page(results, command=" ".join(words), date=date or datetime.now(tz=UTC).date().isoformat())
     if out is not None:
         write_whole(out, page)
