@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import TypeAlias
 
-from ..envs.brag import strength_table, triple_index
+from ..envs.brag import NUM_STRENGTHS, strength_table, triple_index
 from ..envs.cards import Card, CardError, format_cards, parse_cards
 from ..envs.crash.arrangement import Arrangement, FaultKind, arrangement_faults
 from ..envs.crash.observation import PlayerView
@@ -215,7 +216,7 @@ class ArrangeQuestion(Question):
         if len(said) == len(faults) and all(fault.kind is FaultKind.WRONG_ORDER for fault in faults):
             self._sorted = tuple(sorted(hands, key=self._strength, reverse=True))
             moved = " and ".join(str(p) for p in sorted({p for fault in faults for p in fault.positions}))
-            lines.append(f"Hands {moved} are in the wrong order. Shall they be sorted?")
+            lines.append(self.style.prose(f"Hands {moved} are in the wrong order. Shall they be sorted?"))
         elif self._draft is not None:
             lines.append("What you had stays as it was:")
             lines.append(self._shown())
@@ -246,22 +247,18 @@ class ArrangeQuestion(Question):
         return "\n".join(lines)
 
     def _addable(self, laid: Arrangement, hands: int) -> str:
-        """Say whether the spare cards make another hand that can follow the last."""
-        free = sorted(laid.spare)
-        limit = self._strength(laid.hands[-1]) if laid.hands else 10_000
-        fitting = [
-            (self._strength(hand), hand)
-            for i in range(len(free))
-            for j in range(i)
-            for k in range(j)
-            if 0 < self._strength(hand := (free[k], free[j], free[i])) <= limit
-        ]
+        """Say whether the spare cards make another hand, and where it would go."""
+        limit = self._strength(laid.hands[-1]) if laid.hands else NUM_STRENGTHS
+        found = [(self._strength(hand), hand) for hand in combinations(laid.spare, 3)]
+        fitting = [some for some in found if 0 < some[0] <= limit]
         so_far = f"{len(laid.hands)} of {hands} hands."
-        if not fitting:
+        strength, hand = max(fitting or found, default=(0, ()))
+        if strength == 0:
             return f"{so_far} The rest makes no further hand."
-        strength, hand = max(fitting)
-        words = self.style.words(strength, self.view.rules)
-        return f"{so_far} The rest could still make Hand {len(laid.hands) + 1}, such as {format_cards(hand)} ({words})."
+        words = f"{format_cards(hand)} ({self.style.words(strength, self.view.rules)})"
+        if fitting:
+            return f"{so_far} The rest could still make Hand {len(laid.hands) + 1}, such as {words}."
+        return f"{so_far} The rest makes only stronger hands, such as {words}, which would go before."
 
     def _undo(self) -> Answer:
         self._sorted = None

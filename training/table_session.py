@@ -35,8 +35,8 @@ class Terminal(Protocol):
     def write(self, text: str) -> None:
         """Show a text and end the line."""
 
-    def pause(self) -> None:
-        """Wait until the person has read; does nothing where nobody waits. Raises as `read` does."""
+    def pause(self) -> bool:
+        """Wait until the person has read, where somebody waits; return whether to go on. Raises as `read` does."""
 
 
 class Session:
@@ -63,6 +63,8 @@ class Session:
             PlayError: an opponent failed; the game was saved before.
         """
         played = self.played
+        if self.path is not None:
+            played.save(self.path)  # better now than after an hour of play
         self.terminal.write(self.teller.welcome(played.view, seed=played.seed))
         try:
             while not played.game.is_over:
@@ -73,7 +75,7 @@ class Session:
             if not played.game.is_over:
                 self._keep(self.path or _free_name())
             return isinstance(left, KeyboardInterrupt)
-        except PlayError:
+        except (PlayError, ValueError):
             self._keep(self.path or _free_name())
             raise
         if self.path is not None:
@@ -98,10 +100,9 @@ class Session:
                 break
         rounds = played.game.rounds_played
         played.act(answer.action)
-        if self.path is not None:
-            played.save(self.path)
+        self._update()
         if played.game.rounds_played > rounds or played.game.is_over:
-            self._tell_round()
+            return self._told_round()
         return True
 
     def _question(self) -> Question:
@@ -112,12 +113,14 @@ class Session:
             return ArrangeQuestion(view, self.teller)
         return CallQuestion(view, self.teller)
 
-    def _tell_round(self) -> None:
+    def _told_round(self) -> bool:
+        """Tell the round that was just scored; return whether to go on."""
         pieces = self.teller.round(last_round(self.played.game))
         for place, piece in enumerate(pieces):
             self.terminal.write("\n" + piece)
-            if place < len(pieces) - 1:
-                self.terminal.pause()
+            if place < len(pieces) - 1 and not self.terminal.pause():
+                return self.played.game.is_over or not self._left()
+        return True
 
     # ---- saving ---------------------------------------------------------------------------------------------------
 
@@ -155,10 +158,19 @@ class Session:
             return False
         return True
 
+    def _update(self) -> None:
+        """Bring the file up to date, if there is one; a game does not end because a disk is full."""
+        if self.path is None:
+            return
+        try:
+            self.played.save(self.path)
+        except OSError as error:
+            self.terminal.write(f"{self.path} cannot be written: {error.strerror or error}. You can save elsewhere.")
+
     def _keep(self, path: Path) -> None:
         self.played.save(path)
         self.path = path
-        self.terminal.write(f"Saved. To go on: prial play --resume {path}")
+        self.terminal.write(f"Saved. To go on:\n  prial play --resume {path}")
 
 
 def _free_name() -> Path:

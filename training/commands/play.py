@@ -72,6 +72,8 @@ def play(
     opponents = [*(against or ()), *(more_opponents or ())]
     if more_opponents and not against:
         raise CommandError(f"{more_opponents[0]!r}: opponents go behind --against")
+    if save is not None and save != resume and save.exists():
+        raise CommandError(f"--save {save}: there is such a file; --resume goes on with a game, or choose another name")
     if resume is None:
         played = _new(rules or "online", players, settings, opponents, seat=seat, seed=seed)
     else:
@@ -153,7 +155,6 @@ class _Terminal:
         sys.stdout.write(text + "\n")
         sys.stdout.flush()
 
-    def pause(self) -> None:
-        """Wait for Enter."""
-        if self._waits:
-            input("[Enter] ")
+    def pause(self) -> bool:
+        """Wait for Enter; return False for q."""
+        return not self._waits or input("[Enter] ").strip().lower() not in ("q", "quit", "exit")
