@@ -128,7 +128,7 @@ def test_what_the_rest_still_makes_is_said() -> None:
     asked.answer("Qh Jh Th | 9c 6s 6h")
     assert "which would go before" in flat(asked.answer("undo").text + asked.answer("9c 6s 6h").text)
     assert "The rest could still make Hand 2, such as As 3s 2c (run A-2-3)" in flat(asked.answer("undo").text)
-    alone = question("As Kd Jc 9h 7s 5d 3c 2h Qs 4s 8h Tc 6h", other="3h 5h 6c 6d 7d 9c Ts Qd Kh Ad Js 2d 2s")
+    alone = question("As Kd Jc 9h 7s 5d 3s 2h Qs 4s 8h Tc 6h", other="3h 5h 6c 6d 7d 9c Ts Qd Kh Ad Js 2d 2s")
     assert "The rest makes no further hand" in flat(alone.answer("As Kd Qs | 9h 8h 7s | 6h 5d 4s").text)
 
 
