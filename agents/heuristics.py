@@ -91,6 +91,13 @@ class Greedy(BaseAgent):
     It calls a crash with a Hand 1 of a prial of nines or better, a Hand 2 of a running flush or better and no hand below a
     run. Where a call that succeeds gains as much as one that fails costs, that is worth a little at two players, nothing
     either way at three and a little less than nothing at four; where only called crashes count, half of what can be had.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> from ..envs.crash.rules import CrashRules
+    >>> game = Game(CrashRules.preset("online"), seed=1)
+    >>> Greedy().act(view_of(game, 0), np.random.default_rng(0)) == game.undominated(0).partitions[0]
+    np.True_
     """
 
     name = "greedy"

@@ -119,6 +119,12 @@ def _wrappers() -> str:
     return _page_of(wrappers.__doc__)
 
 
+def _hand_by_hand() -> str:
+    from prial.envs.crash import hand_by_hand
+
+    return _page_of(hand_by_hand.__doc__)
+
+
 def _single_seat() -> str:
     from prial.agents import single_seat
 
@@ -173,13 +179,14 @@ def _partitions() -> str:
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
-    "crash_v0": _crash_v0,
+    "crash-v0": _crash_v0,
     "features": _features,
+    "hand-by-hand": _hand_by_hand,
     "house-rules": _house_rules,
     "partitions": _partitions,
     "ppo-keys": _ppo_keys,
     "rule-sets": _rule_sets,
-    "single_seat": _single_seat,
+    "single-seat": _single_seat,
     "wrappers": _wrappers,
 }
 
