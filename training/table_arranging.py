@@ -76,7 +76,8 @@ class ArrangeQuestion(Question):
         lines = [self.teller.heading(view)] if view.exchanges[view.seat] is None else []
         exchanged = self.teller.exchanges(view)
         if exchanged:
-            lines.append(self.style.prose(exchanged))
+            gone = " The spare hand is gone; you are not asked." if view.exchanges[view.seat] is None else ""
+            lines.append(self.style.prose(exchanged + gone))
         if view.given_up:
             lines += ["You gave up:", self.style.by_rank(view.given_up)]
         count = len(self._suggestions)

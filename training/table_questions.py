@@ -202,9 +202,10 @@ class CallQuestion(Question):
         if rules.crash_call == "required":
             gain = " wins the game" if rules.crash_reward == "game" else f" earns {self._all_of_it()}"
         gain = f"One that succeeds{gain}, one" if gain else "One"
-        told = f"Do you call a crash? {gain} that fails costs {rules.crash_call_penalty}. {said}"
+        told = f"Do you call a crash? {gain} that fails costs {rules.crash_call_penalty}."
         if rules.crash_call == "required":
             told += " A crash that is not called earns nothing."
+        told += f" {said}"
         return f"All have laid their hands.\n{self.style.prose(told.strip())}"
 
     def _all_of_it(self) -> int:

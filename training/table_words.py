@@ -178,7 +178,6 @@ class Teller:
                 "  ",
             )
         )
-        lines += [
-            style.prose(explain_option(option, rules), "  ", "    ") for option in option_names() if option != "ranks"
-        ]
+        told = [explain_option(option, rules) for option in option_names() if option != "ranks"]
+        lines += [style.prose(text, "  ", "    ") for text in told if not text.startswith("Not used")]
         return "\n".join(lines)

@@ -112,6 +112,13 @@ def test_a_whole_game(name: str) -> None:
     assert f"Round {len(record.rounds)}: the reveal" in result.output
 
 
+def test_who_is_not_asked_to_exchange_is_told() -> None:
+    result = play("--rules", "bga", "--seed", "11", "--against", "random-legal", typed="rules\n")
+    told = " ".join(result.output.split())
+    assert "random-legal exchanged. The spare hand is gone; you are not asked." in told
+    assert "Not used" not in told
+
+
 def test_the_same_seed_is_the_same_game() -> None:
     options = ["--rules", "bga", "--players", "2", "--against", "random", "--set", "target=2", "--seed", "9"]
     first, second = (play(*options, typed=ROUND * 100).output for _ in range(2))
