@@ -76,10 +76,12 @@ def _package(name: str) -> int | None:
     return None
 
 
+PROJECT_MODULES = {m.name for m in modules()}
+
+
 def _module_of(name: str) -> str | None:
     """Return the module that holds an imported name, if it is the project's."""
-    known = {m.name for m in modules()}
-    while name and name not in known:
+    while name and name not in PROJECT_MODULES:
         name = name.rpartition(".")[0]
     return name or None
 
