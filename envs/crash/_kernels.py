@@ -127,19 +127,19 @@ def _covers(large: Any, small: Any) -> Any:
 
 @kernel()
 def _covered(found: Any, count: Any, value: Any) -> Any:
-    """Whether some value found so far is at least `value` in every field."""
-    for i in range(count):  # noqa: SIM110 (numba takes no generators)
-        if _covers(found[i], value):
+    """Whether some value found so far is at least `value` in every field; the newest, the likeliest, is asked first."""
+    for back in range(count):  # noqa: SIM110 (numba takes no generators)
+        if _covers(found[count - 1 - back], value):
             return True
     return False
 
 
 @kernel()
 def _covering(found: Any, count: Any, value: Any) -> Any:
-    """Place of a value found so far that is at least `value` in every field, -1 if there is none."""
-    for i in range(count):
-        if _covers(found[i], value):
-            return i
+    """Place of the newest value found so far that is at least `value` in every field, -1 if there is none."""
+    for back in range(count):
+        if _covers(found[count - 1 - back], value):
+            return count - 1 - back
     return -1
 
 
