@@ -207,7 +207,7 @@ def test_spare_cards_are_the_rest_or_left_out() -> None:
 
 @pytest.mark.parametrize("hand", ["4h 4s Js | 4s 2c 2d", "9s 9h 9d"])
 def test_foreign_and_repeated_cards_are_named_with_spares_given(hand: str) -> None:
-    with pytest.raises(ArrangementError, match="4s is in Hand 1 and in Hand 2|9d, which is not among"):
+    with pytest.raises(ArrangementError, match=r"4s is in Hand 1 and in Hand 2|9d, which is not among"):
         Arrangement.parse(f"{hand} / Ah").index(HELD, ONLINE)
 
 

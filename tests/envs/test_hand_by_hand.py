@@ -391,7 +391,9 @@ def test_illegal_picks_are_refused_with_the_reason() -> None:
         -1: "no action, 0 to 290 are",
     }
     for action, words in said.items():
-        match = rf"player_0 \(arrange phase\): action {action} \(.*{words}\) is illegal; expected \d+, .* or done \(286\)"
+        match = (
+            rf"player_0 \(arrange phase\): action {action} \(.*{words}\) is illegal; expected \d+, .* or done \(286\)"
+        )
         with pytest.raises(IllegalActionError, match=match):
             env.step(action)
     for action in (None, 1.5, "0", True, np.zeros(2)):
