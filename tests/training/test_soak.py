@@ -1,0 +1,94 @@
+"""The soak in small: it plays everything, counts the same with any number of workers, and notices faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from prial.envs.crash.game import Game
+from prial.envs.crash.rules import CrashRules
+from prial.training import soak
+from prial.training.soak import SoakError, run_soak, soak_rules
+
+
+def test_every_rule_set_option_and_number_of_players_is_played() -> None:
+    rules = soak_rules()
+    assert {(r.name, r.players) for r in rules} == {
+        *(("online", n) for n in (2, 3, 4)),
+        *(("bga", n) for n in (2, 3, 4, 5)),
+        *(("traditional", n) for n in (2, 3, 4)),
+    }
+    for option, values in {
+        "crash_call": {"none", "optional", "required"},
+        "finish": {"immediate", "round_end"},
+        "lowest_hand": {"high_card", "pair", "flush"},
+        "quads_bonus": {0, 1},
+        "exchange": {"none", "spare"},
+        "crash_reward": {"game", 1, 2},
+    }.items():
+        assert {getattr(r, option) for r in rules} == values
+    assert len(set(rules)) == len(rules)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_little_of_every_rule(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "CHUNK", 8)
+    rules = soak_rules()[part::4]
+    ticks: list[tuple[int, int]] = []
+    rounds = 8 * len(rules)
+    result = run_soak(
+        rounds=rounds, seed=part, jobs=0, rules=rules, progress=lambda done, total: ticks.append((done, total))
+    )
+    assert result.rounds >= rounds
+    assert result.games > 20
+    assert ticks[-1] == (result.rounds, rounds)
+    assert result.counts["comparison"] > rounds
+    assert {"crash", "target", "quads", "call bonus", "call penalty", "max_rounds"} <= set(result.counts)
+
+
+def test_workers_play_the_same_rounds() -> None:
+    rules = [CrashRules.preset("online"), CrashRules.preset("bga", players=2)]
+    alone = run_soak(rounds=1000, seed=3, jobs=0, rules=rules)
+    spread = run_soak(rounds=1000, seed=3, jobs=2, rules=rules)
+    assert (alone.rounds, alone.games, alone.counts) == (spread.rounds, spread.games, spread.counts)
+    assert run_soak(rounds=1000, seed=4, jobs=0, rules=rules).counts != alone.counts
+
+
+def _leaky(game: Game, seat: int, rng: np.random.Generator) -> Game:
+    return Game(game.rules, seed=99)
+
+
+FAULTS: dict[str, tuple[Any, str, str]] = {
+    "margins": (soak, "margins", "margins do not add up to 0"),
+    "worlds": (soak, "sample_world", "a seat sees what it cannot know"),
+    "replay": (soak, "replay", "the events do not replay the game"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_noticed_and_told_with_seed_table_and_rules(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, name, message = FAULTS[fault]
+    broken: dict[str, Any] = {
+        "margins": lambda points: [1.0],
+        "worlds": _leaky,
+        "replay": lambda rules, events: Game(rules, seed=98),
+    }
+    monkeypatch.setattr(where, name, broken[fault])
+    with pytest.raises(SoakError, match=f"{message} .seed=1, table=[0-9]+, rules=CrashRules"):
+        run_soak(rounds=500, seed=1, jobs=0, rules=[CrashRules.preset("bga")])
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "CHUNK", 20)
+    assert soak.main(["--rounds", "40", "--jobs", "0"]) == 0
+    assert "40 rounds" in capsys.readouterr().out
+
+    def broken(points: Sequence[int]) -> tuple[float, ...]:
+        raise ZeroDivisionError("margins")
+
+    monkeypatch.setattr(soak, "margins", broken)
+    assert soak.main(["--rounds", "40", "--jobs", "0"]) == 1
+    assert "Error: margins (seed=1, table=" in capsys.readouterr().err
