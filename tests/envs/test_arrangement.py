@@ -1,4 +1,4 @@
-"""Arrangements as values: text, index, and everything that can be wrong (RULES section 3.3; field notes A)."""
+"""Arrangements as values: text, index, and everything that can be wrong (RULES section 3.3)."""
 
 from __future__ import annotations
 

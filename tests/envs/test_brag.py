@@ -1,4 +1,4 @@
-"""Three-card hands: classes, order, tables (RULES section 2; field notes A and B)."""
+"""Three-card hands: classes, order, tables (RULES section 2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cards in and out of text (RULES section 1; field notes B)."""
+"""Cards in and out of text (RULES section 1)."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_pinned_deals(seed: int, table: int, deal: int, cards: str, dealers: lis
 
 
 def test_a_deal_depends_on_nothing_else() -> None:
-    """Not on order, on other streams, nor on global random state (field notes C)."""
+    """Not on order, on other streams, nor on global random state."""
     first = [DealStream(3, 1).shuffle(range(52), deal=d) for d in range(20)]
     np.random.seed(0)  # noqa: NPY002 (shows that it does not matter)
     second = {}

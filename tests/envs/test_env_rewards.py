@@ -74,7 +74,7 @@ def test_points_pay_each_margin_in_the_step_that_ends_the_round(rules: CrashRule
 
 
 def test_a_win_shared_by_two_of_three_pays_half_to_each() -> None:
-    """bga at 6-6: both score 2 in the round (FIELD_NOTES A)."""
+    """bga at 6-6: both score 2 in the round."""
     rules = CrashRules.preset("bga", players=3, cards_dealt=6, lowest_hand="high_card", exchange="none", target=7)
     hands = ["As Ad Ac 2s 2d 4c", "Ks Kd Kc 3s 3d 5c", "7h 8d 9c Ts Jd 4h"]
     env = crash_v0.raw_env(rules)

@@ -411,7 +411,7 @@ def test_moving_everyone_round_the_table_moves_the_result(seed: int, by: int) ->
 
 
 def test_one_games_rules_do_not_leak_into_anothers() -> None:
-    """`bga`, `online`, `bga` again in one process (field notes B): 9-5-3 against A-K-9, both flushes."""
+    """`bga`, `online`, `bga` again in one process: 9-5-3 against A-K-9, both flushes."""
     hands = ["9s5s3s", "AhKh9h"]
     winners = []
     for flush_high in ("three", "ace", "three"):

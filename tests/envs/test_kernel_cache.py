@@ -1,4 +1,4 @@
-"""Compiled kernels: where they are kept, when they start afresh, and first use by many at once (field notes I)."""
+"""Compiled kernels: where they are kept, when they start afresh, and first use by many at once."""
 
 from __future__ import annotations
 

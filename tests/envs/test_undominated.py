@@ -179,7 +179,7 @@ def test_the_twin_agrees_on_13_cards_where_everything_counts() -> None:
 
 @pytest.mark.parametrize("lowest_hand", LOWEST)
 def test_suits_are_interchangeable(lowest_hand: str) -> None:
-    """All 24 permutations of 1,000 deals (field notes B)."""
+    """All 24 permutations of 1,000 deals."""
     deals = np.vstack([random_deals(41, 700, 13), quads_deals(42, 150, 13), clustered_deals(43, 150, 13)])
     rules = _rules(13, lowest_hand, "ace", 1)
     before = undominated_many(deals, rules)

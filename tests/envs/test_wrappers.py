@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -208,22 +207,6 @@ def test_the_wide_mask_is_never_built(monkeypatch: pytest.MonkeyPatch) -> None:
     while parallel.agents:
         actions = {a: int(np.flatnonzero(o["action_mask"])[0]) for a, o in observations.items()}
         observations, *_ = parallel.step(actions)
-
-
-def test_candidates_are_faster_than_the_full_space() -> None:
-    def seconds(env: Any, decisions: int) -> float:
-        env.reset(seed=0)
-        start = time.perf_counter()
-        for _ in range(decisions):
-            if any(env.terminations.values()):
-                env.reset()
-            observation, *_ = env.last()
-            env.step(env.action_space(env.agent_selection).sample(observation["action_mask"]))
-        return (time.perf_counter() - start) / decisions
-
-    candidates, full = (min(seconds(env, 150) for _ in range(3)) for env in (_env(), crash_v0.raw_env()))
-    print(f"decisions a second: {1 / candidates:.0f} with candidates, {1 / full:.0f} without")
-    assert candidates < full
 
 
 # ---- what it refuses ----------------------------------------------------------------------------------------------
