@@ -25,7 +25,7 @@ def quickstart(
     config: Annotated[
         str, typer.Option("--config", metavar="CONFIG", help="A PPO configuration that ships, or a YAML file.")
     ] = "ppo-online",
-    games: Annotated[int, typer.Option("--games", min=1, metavar="N", help="Games of the arena.")] = 4800,
+    games: Annotated[int, typer.Option("--games", min=1, metavar="N", help="Games of the arena.")] = 9600,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the arena's deals.")] = 1,
 ) -> None:
     """Train an agent for two minutes, measure it against random, greedy and percentile, and export it.
