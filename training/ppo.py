@@ -196,10 +196,13 @@ def train_ppo(
         progress: called after every update's decisions have been made.
 
     Raises:
+        AgentError: an opponent that cannot be made; nothing has been written.
         RunError: the folder holds a run and `resume` is not asked for, or holds none to resume.
         RuntimeError: acting and learning disagree, or agents fail.
     """
     run = RunFolder(Path(folder))
+    for name in config.opponents:
+        make(name)  # refused before anything is written
     if resume:
         run.about()
         run.set_status("running")

@@ -12,6 +12,7 @@ from ..console import output, progress_bar, require_extra, shows_symbols
 from .train import following
 
 if TYPE_CHECKING:
+    from ...agents.protocol import Agent
     from ..ppo_config import PPOConfig
 
 __all__ = ["quickstart"]
@@ -47,15 +48,19 @@ def quickstart(
 
     export_run(out, bot)
     typer.echo(f"{bot} ({bot.stat().st_size / 1000:.0f} kB)")
-    _heading(3, f"The arena: {', '.join(('it', *_OPPONENTS))}, on the same deals in every seat")
+    _heading(3, f"The arena: {', '.join(('trained', *_OPPONENTS))}, on the same deals in every seat")
+    from ...agents.registry import make
     from ..arena import run_arena
     from ..arena_report import show
 
+    trained = make(str(bot))
+    trained.name = "trained"
+    agents = [trained, *map(make, _OPPONENTS)]
     with progress_bar("Playing") as progress:
-        result = run_arena([str(bot), *_OPPONENTS], rules=made.made_rules(), games=games, seed=seed, progress=progress)
+        result = run_arena(agents, rules=made.made_rules(), games=games, seed=seed, progress=progress)
     show(result, output())
-    _heading(4, "One round, it against greedy")
-    typer.echo(_round(bot, made, seed))
+    _heading(4, "One round, trained against greedy")
+    typer.echo(_round(trained, made, seed))
     _heading(5, f"Done in {time.monotonic() - began:.0f} s. What next")
     for command, meaning in (
         (f"prial arena {bot} greedy --games 6000", "it against two greedy"),
@@ -86,7 +91,7 @@ def _train(config: PPOConfig, out: Path) -> None:
         train_ppo(config, out, resume=run.is_started, progress=progress)
 
 
-def _round(bot: Path, config: PPOConfig, seed: int) -> str:
+def _round(trained: Agent, config: PPOConfig, seed: int) -> str:
     import numpy as np
 
     from ...agents.registry import make
@@ -95,7 +100,7 @@ def _round(bot: Path, config: PPOConfig, seed: int) -> str:
     from ...envs.crash.render import format_round
 
     rules = config.made_rules()
-    agents = [make(str(bot)), *[make("greedy")] * (rules.players - 1)]
+    agents = [trained, *[make("greedy")] * (rules.players - 1)]
     game = Game(rules, seed=seed, episode="round")
     rng = np.random.default_rng(seed)
     while not game.is_over:

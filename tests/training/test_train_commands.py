@@ -1,0 +1,106 @@
+"""`prial quickstart`, `prial train ppo` and `prial export` at small size, and what they say to mistakes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("onnxscript")
+
+from prial.training.cli import app  # noqa: E402
+
+SMALL = """\
+envs: 4
+rollout_steps: 64
+batch_size: 128
+total_steps: 512
+evaluate_games: 12
+hidden: [16]
+"""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("configs") / "small.yaml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+def prial(*arguments: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_quickstart_trains_measures_shows_and_exports(config: Path, tmp_path: Path) -> None:
+    code, out, err = prial("quickstart", "--out", tmp_path / "run", "--config", config, "--games", 24)
+    assert code == 0, err
+    for part in ("[1/5] Training", "[5/5] Done", "trained - greedy", "Round 1, dealt by trained", "What next"):
+        assert part in out
+    assert (tmp_path / "run" / "bot.onnx").stat().st_size > 1000
+    assert "512/512 decisions" in err
+
+    code, out, _ = prial("quickstart", "--out", tmp_path / "run", "--config", config, "--games", 24)
+    assert code == 0
+    assert "holds a finished run: using it" in out
+
+
+def test_a_run_is_trained_exported_and_described_as_json(config: Path, tmp_path: Path) -> None:
+    run, bot = tmp_path / "run", tmp_path / "bot.onnx"
+    code, out, err = prial(
+        "train", "ppo", "--config", config, "--out", run, "--set", "gamma=0.9", "--seed", 4, "--json"
+    )
+    assert code == 0, err
+    assert json.loads(out) == {"run": str(run), "steps": 512}
+    code, out, err = prial("export", run, bot, "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["bytes"] == bot.stat().st_size
+    assert told["card"]["training"]["config"]["gamma"] == 0.9
+    assert told["card"]["training"]["config"]["seed"] == 4
+
+    code, _, err = prial("train", "ppo", "--config", config, "--out", run)
+    assert (code, err.count("\n")) == (2, 2)
+    assert "holds a run already; resume it, or name another folder" in err
+    code, _, err = prial("train", "ppo", "--resume", run, "--seed", 3)
+    assert code == 2
+    assert "leave out --out, --set and --seed" in err
+    code, out, _ = prial("train", "ppo", "--resume", run)  # finished already: nothing to do
+    assert code == 0
+    assert "Finished" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "ppo", "--config", "nothing"), "no configuration 'nothing'. Known: ppo-online"),
+        (("train", "ppo", "--set", "sed=1"), "unknown key 'sed'; did you mean 'seed'?"),
+        (("train", "ppo", "--set", "seed"), "expected KEY=VALUE"),
+        (("train", "ppo", "--set", "seed=1", "--seed", "2"), "seed is set already"),
+        (("train", "ppo", "--set", "learning_rate=7"), "learning_rate=7"),
+        (("train", "ppo", "--set", "opponents=[nobody]"), "nobody"),
+        (("train", "ppo", "--resume", "no-such-run"), "no run in 'no-such-run'"),
+        (("export", "no-such-run", "bot.onnx"), "no run in 'no-such-run'"),
+        (("export", "no-such-run", "bot.txt"), "expected a file name ending in .onnx"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = prial(*arguments)
+    assert code == 2
+    assert message in err
+    assert err.strip().count("\n") <= 1
+    assert out == ""
+    assert list(tmp_path.iterdir()) == []  # nothing half made is left
+
+
+def test_every_key_is_listed() -> None:
+    code, out, _ = prial("train", "ppo", "--keys")
+    assert code == 0
+    assert "total_steps: decisions of the learner in all" in out
