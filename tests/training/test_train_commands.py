@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 pytest.importorskip("onnxscript")
 
-from prial.training.cli import app  # noqa: E402
+from prial.training.cli import app
 
 SMALL = """\
 envs: 4
