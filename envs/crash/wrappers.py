@@ -1,4 +1,4 @@
-"""Wrappers with fewer actions than the 417,847 partitions: `CandidateActions`, and `HandByHand` from its own room.
+"""Wrappers with fewer actions than the 417,847 partitions: `CandidateActions` here, `HandByHand` in `hand_by_hand`.
 
 **Actions.** ``0 .. k-1`` lay a candidate, then `keep` (k), `exchange` (k+1), `pass` (k+2), `call` (k+3), and in the parallel
 API `noop` (k+4). Candidates are the seat's undominated arrangements, strongest Hand 1 first: 0 is what `greedy` lays.
