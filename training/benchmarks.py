@@ -181,10 +181,10 @@ def _play(seed: int, steps: int) -> None:
 def _play_candidates(seed: int, steps: int) -> None:
     """The same through the AEC environment and `CandidateActions`, masks and observations built at every step."""
     from ..envs import crash_v0
-    from ..envs.crash.wrappers import CandidateActions
+    from ..envs.crash.wrappers import AECCandidateActions
 
     rng = np.random.default_rng(seed)
-    env = CandidateActions(crash_v0.raw_env("online"))
+    env = AECCandidateActions(crash_v0.raw_env("online"))
     env.reset(seed=seed)
     for _ in range(steps):
         observation, _, terminated, truncated, _ = env.last()

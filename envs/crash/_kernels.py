@@ -77,7 +77,7 @@ def _sorted_triples(cards: Any, strength: Any, unsorted: Any, keys: Any) -> Any:
                 s = np.int32(strength[np.uint64(second + cards[i])])
                 # Written always and kept where valid: a branch would be guessed wrong too often.
                 unsorted[count] = (s << 9) | (511 - index)
-                count += s > 0
+                count += int(s > 0)
                 index += 1
     # Keys differ, so the place of each is how many are larger: compared with all of some 70, it needs no branch either.
     stop = (count + _BLOCK - 1) // _BLOCK * _BLOCK

@@ -69,6 +69,8 @@ def all_values(cards: Sequence[str], *, lowest_hand: str, flush_high: str, quads
     strengths = -np.sort(-strength[sets], axis=1)[:, : min(4, len(cards) // 3)]
     quads = np.zeros(len(sets), dtype=np.int64)
     for rank in RANKS:
+        if [card[0] for card in cards].count(rank) < 4:
+            continue  # cannot be laid whole
         of_rank = np.array([*([card[0] for card in hand].count(rank) for hand in hands), 0])
         quads += of_rank[sets].sum(axis=1) == 4
     return np.column_stack([strengths, quads * quads_bonus])
