@@ -119,6 +119,14 @@ class Percentile(BaseAgent):
         self._path = table
         self._policies: dict[CrashRules, PercentilePolicy] = {}
 
+    def check_rules(self, rules: CrashRules) -> None:
+        """Refuse rules for which there is no table.
+
+        Raises:
+            TableError: names the tables that there are.
+        """
+        self.policy(rules)
+
     def policy(self, rules: CrashRules) -> PercentilePolicy:
         """Return the policy for some rules.
 

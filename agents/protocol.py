@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ..envs.crash.actions import action_layout
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import PlayerView, ViewBatch
+from ..envs.crash.rules import CrashRules
 
 __all__ = ["Actions", "Agent", "BaseAgent", "Choices"]
 
@@ -51,6 +52,13 @@ class BaseAgent(ABC):
     """
 
     name: str
+
+    def check_rules(self, rules: CrashRules) -> None:  # noqa: B027 (most agents play all rules)
+        """Say why this agent cannot play under some rules, before a game begins; by default every agent can.
+
+        Raises:
+            ValueError: a subclass of it, naming what the agent was made for and what is played.
+        """
 
     def act_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         """Return one action a view: int32 (n,).

@@ -14,7 +14,7 @@ from ..envs.crash.rules import CrashRules
 from .protocol import Actions, BaseAgent, Choices
 from .scorer_inputs import scorer_inputs
 
-__all__ = ["ScoreFunction", "ScorerAgent"]
+__all__ = ["RulesMismatchError", "ScoreFunction", "ScorerAgent"]
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 ScoreFunction: TypeAlias = Callable[[Floats, Floats], Floats]
@@ -24,6 +24,10 @@ ScoreFunction: TypeAlias = Callable[[Floats, Floats], Floats]
 _WIDTHS = (8, 32)
 # What decides which games a network was made for: all options but the cut-off.
 _MUST_MATCH = tuple(f.name for f in fields(CrashRules) if f.name not in ("name", "max_rounds"))
+
+
+class RulesMismatchError(ValueError):
+    """An agent at a table whose rules it was not made for."""
 
 
 class ScorerAgent(BaseAgent):
@@ -59,7 +63,7 @@ class ScorerAgent(BaseAgent):
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         """Return the partition of the candidate chosen, one a view: int32 (n,)."""
-        self._check(views.rules)
+        self.check_rules(views.rules)
         found = views.undominated()
         chosen = np.empty(len(views), np.int32)
         # Drawn for all rows first, so that grouping cannot change what a row gets.
@@ -86,7 +90,7 @@ class ScorerAgent(BaseAgent):
         return self._choose(views, rng, first=2)
 
     def _choose(self, views: ViewBatch, rng: np.random.Generator, *, first: int) -> Choices:
-        self._check(views.rules)
+        self.check_rules(views.rules)
         inputs = scorer_inputs(views, self.k)
         extras = self.score(inputs.candidates, inputs.context)[:, inputs.partitions.shape[1] :]
         values: npt.NDArray[np.floating] = extras[:, first : first + 2]
@@ -99,11 +103,16 @@ class ScorerAgent(BaseAgent):
         """Gumbel noise: the highest of logits plus noise is a draw from their softmax."""
         return rng.gumbel(size=shape) if self._temperature > 0 else None
 
-    def _check(self, rules: CrashRules) -> None:
+    def check_rules(self, rules: CrashRules) -> None:
+        """Refuse rules that the network was not made for.
+
+        Raises:
+            RulesMismatchError: names both sides.
+        """
         if rules == self.rules:
             return
         differing = [name for name in _MUST_MATCH if getattr(rules, name) != getattr(self.rules, name)]
         if differing:
             ours = ", ".join(f"{name}={getattr(self.rules, name)}" for name in differing)
             theirs = ", ".join(f"{name}={getattr(rules, name)}" for name in differing)
-            raise ValueError(f"{self.name!r} was made for {ours}, the table plays {theirs}")
+            raise RulesMismatchError(f"{self.name!r} was made for {ours}, the table plays {theirs}")

@@ -21,7 +21,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from ..agents.protocol import Agent
+from ..agents.protocol import Agent, BaseAgent
 from ..agents.registry import make
 from ..envs.crash.game import Game
 from ..envs.crash.record import record_of
@@ -136,6 +136,9 @@ def run_arena(
         if count < 1:
             raise ArenaSetupError(f"{name}={count}: expected 1 or more")
     made = [make(agent) if isinstance(agent, str | Path) else agent for agent in agents]
+    for agent in made:
+        if isinstance(agent, BaseAgent):
+            agent.check_rules(rules)
     names = tuple(str(agent) if isinstance(agent, str | Path) else agent.name for agent in agents)
     up = line_ups(len(names), rules.players)
     tables = tuple(seating for line_up in up for seating in seatings(line_up))

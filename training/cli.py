@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -102,6 +103,8 @@ app.add_typer(train.app, name="train")
 def main() -> None:
     """Run the command line."""
     never_fail_to_encode()
+    if not sys.flags.safe_path:
+        sys.path.append(str(Path.cwd()))  # agents named as module:factory may lie in the current folder
     # Given here, a width below 50 columns is respected as well.
     app(prog_name="prial", terminal_width=min(shutil.get_terminal_size().columns, 100))
     sys.exit(0)

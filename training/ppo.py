@@ -24,7 +24,7 @@ from stable_baselines3.common.utils import set_random_seed
 from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import Tensor
 
-from ..agents.protocol import Agent
+from ..agents.protocol import Agent, BaseAgent
 from ..agents.registry import make
 from ..agents.single_seat import SingleSeat
 from ..envs.crash.rules import CrashRules
@@ -52,6 +52,7 @@ class PPOProgress:
         seconds: since this process began to train.
         steps_per_second: in this process.
         win_share: of the newest evaluation, None before the first.
+        evaluated_at: decisions at that evaluation.
         opponent: whom it played there.
     """
 
@@ -60,6 +61,7 @@ class PPOProgress:
     seconds: float
     steps_per_second: float
     win_share: float | None
+    evaluated_at: int | None
     opponent: str
 
 
@@ -201,8 +203,9 @@ def train_ppo(
         RuntimeError: acting and learning disagree, or agents fail.
     """
     run = RunFolder(Path(folder))
-    for name in config.opponents:
-        make(name)  # refused before anything is written
+    for opponent in map(make, config.opponents):
+        if isinstance(opponent, BaseAgent):
+            opponent.check_rules(config.made_rules())  # refused before anything is written
     if resume:
         run.about()
         run.set_status("running")
@@ -245,6 +248,7 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
                     seconds=seconds,
                     steps_per_second=speed,
                     win_share=win_share,
+                    evaluated_at=state.evaluated_at,
                     opponent=config.opponents[0],
                 )
             )
@@ -261,6 +265,7 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
             log_interval=1,
             reset_num_timesteps=False,
         )
+        model.logger.dump(model.num_timesteps)  # what the last update learned; SB3 writes it with the next one
         state.updates = model._n_updates
         if model.num_timesteps - state.snapshot_at >= config.snapshot_every:
             run.add_past_version(model.num_timesteps, _scorer(model).state_dict(), keep=config.pool_size)

@@ -42,7 +42,9 @@ class PPOConfig(BaseModel):
     pool_size: Positive = Field(8, description="how many past versions are kept, the newest")
     hidden: list[Positive] = Field([64, 64], min_length=1, description="widths of the network's layers")
     envs: Positive = Field(16, description="tables played side by side")
-    total_steps: Positive = Field(120_000, description="decisions of the learner in all")
+    total_steps: Positive = Field(
+        120_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"
+    )
     rollout_steps: Positive = Field(256, description="decisions at each table between two updates")
     batch_size: Positive = Field(1024, description="decisions in a gradient step")
     epochs: Positive = Field(4, description="passes over the decisions of an update")

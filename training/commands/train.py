@@ -73,11 +73,15 @@ def ppo(
     else:
         made = load_ppo_config(config, overrides)
         folder = out or Path("runs") / f"{Path(config).stem}-{made.key}-s{made.seed}"
-    typer.echo(f"Training into {folder}", err=True)
-    from ..ppo import train_ppo
+    from ..run_folder import RunFolder
 
-    with following(made) as progress:
-        train_ppo(made, folder, resume=resume is not None, progress=progress)
+    if resume is not None and RunFolder(resume).about().get("status") == "finished":
+        typer.echo(f"{resume} is finished already: nothing to go on with.", err=True)
+    else:
+        from ..ppo import train_ppo
+
+        with following(made) as progress:
+            train_ppo(made, folder, resume=resume is not None, progress=progress)
     if as_json:
         show_json({"run": str(folder), "steps": made.total_steps})
     else:
@@ -144,5 +148,7 @@ def following(config: PPOConfig) -> Iterator[Callable[[PPOProgress], None]]:
 
 def describe(progress: PPOProgress) -> str:
     """Return a run's progress as a line."""
-    share = "" if progress.win_share is None else f", wins {progress.win_share:.1%} against {progress.opponent}"
+    share = ""
+    if progress.win_share is not None:
+        share = f", won {progress.win_share:.1%} against {progress.opponent} at {progress.evaluated_at:,}"
     return f"{progress.step:,}/{progress.total:,} decisions, {progress.steps_per_second:,.0f}/s{share}"
