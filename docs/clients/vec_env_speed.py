@@ -16,7 +16,6 @@ from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv
 
 from prial.agents import SingleSeat
 
-WORKERS = 8
 ACTIONS: dict[str, dict[str, Any]] = {
     "candidates, k=128": {"k": 128},
     "candidates, k=16": {"k": 16},
@@ -33,20 +32,20 @@ def steps_a_second(envs: VecEnv, *, ask: bool, steps: int, rng: np.random.Genera
     envs.seed(0)
     told = envs.reset()
     start = time.perf_counter()
-    for _ in range(steps // WORKERS):
+    for _ in range(steps // envs.num_envs):
         masks = get_action_masks(envs) if ask else told["action_mask"]
         actions = (rng.random(masks.shape) * masks).argmax(axis=1)
         told, _, _, _ = envs.step(actions)
     return steps / (time.perf_counter() - start)
 
 
-def main(*, steps: int = 4_000, repeats: int = 3) -> list[dict[str, Any]]:
+def main(*, workers: int = 8, steps: int = 4_000, repeats: int = 3) -> list[dict[str, Any]]:
     """Return the best of some runs of each kind."""
     rng = np.random.default_rng(0)
     rows = []
     for name, options in ACTIONS.items():
         for kind in (DummyVecEnv, SubprocVecEnv):
-            envs = kind([make(options) for _ in range(WORKERS)])
+            envs = kind([make(options) for _ in range(workers)])
             try:
                 for ask in (True, False):
                     best = max(steps_a_second(envs, ask=ask, steps=steps, rng=rng) for _ in range(repeats))
