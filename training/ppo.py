@@ -30,7 +30,7 @@ from ..agents.single_seat import SingleSeat
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .past_versions import past_version, torch_agent
-from .ppo_config import PPOConfig
+from .ppo_config import ConfigError, PPOConfig
 from .ppo_policy import ScorerPolicy
 from .run_folder import Checkpoint, RunFolder
 from .scorer import CandidateScorer
@@ -199,10 +199,12 @@ def train_ppo(
 
     Raises:
         AgentError: an opponent that cannot be made; nothing has been written.
+        ConfigError: a device that is not there; nothing has been written.
         RunError: the folder holds a run and `resume` is not asked for, or holds none to resume.
         RuntimeError: acting and learning disagree, or agents fail.
     """
     run = RunFolder(Path(folder))
+    _check_device(config.device)
     for opponent in map(make, config.opponents):
         if isinstance(opponent, BaseAgent):
             opponent.check_rules(config.made_rules())  # refused before anything is written
@@ -222,6 +224,15 @@ def train_ppo(
         raise
     run.set_status("finished")
     return run.path
+
+
+def _check_device(device: str) -> None:
+    kind, _, number = device.partition(":")
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if kind == "cuda" and int(number or 0) >= there:
+        raise ConfigError(f"device={device!r}: torch sees {there} CUDA devices here; device=cpu or auto runs anywhere")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError(f"device={device!r}: torch sees no such device here; device=cpu or auto runs anywhere")
 
 
 def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], None] | None) -> None:
@@ -360,7 +371,6 @@ def load_scorer(folder: str | Path) -> tuple[CandidateScorer, PPOConfig, int]:
         RunError: no run, or no checkpoint yet.
         ConfigError: a configuration that this version cannot read.
     """
-    from .ppo_config import ConfigError
     from .run_folder import RunError
 
     run = RunFolder(Path(folder))

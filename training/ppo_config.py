@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -18,7 +19,9 @@ from ..envs.crash.rules import CrashRules, RulesError
 
 __all__ = ["ConfigError", "PPOConfig", "config_names", "load_ppo_config"]
 
-Positive = Annotated[int, Field(ge=1)]
+_LONGEST = 10**9
+Positive = Annotated[int, Field(ge=1, le=_LONGEST)]
+Width = Annotated[int, Field(ge=1, le=8192)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -29,38 +32,47 @@ class ConfigError(ValueError):
 class PPOConfig(BaseModel):
     """A run of MaskablePPO on `SingleSeat`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     rules: str = Field("online", description="rule set by name, or the path of a YAML file")
     rule_options: dict[str, Any] = Field(default_factory=dict, description="options set otherwise on top of the rules")
     reward: Literal["win", "points"] = Field("win", description="what is paid: win shares, or each round's margin")
     episode: Literal["game", "round"] = Field("game", description="whole games, or single rounds (paid in points)")
-    candidates: Positive = Field(32, description="how many arrangements a deal offers at most")
+    candidates: int = Field(32, ge=1, le=2000, description="how many arrangements a deal offers at most")
     opponents: list[str] = Field(["greedy", "random"], min_length=1, description="fixed members of the opponents' pool")
     self_play_share: Share = Field(0.5, description="share of tables whose opponents are past versions of the learner")
     snapshot_every: Positive = Field(25_000, description="steps between two past versions that join the pool")
-    pool_size: Positive = Field(8, description="how many past versions are kept, the newest")
-    hidden: list[Positive] = Field([64, 64], min_length=1, description="widths of the network's layers")
-    envs: Positive = Field(16, description="tables played side by side")
+    pool_size: int = Field(8, ge=1, le=1000, description="how many past versions are kept, the newest")
+    hidden: list[Width] = Field([64, 64], min_length=1, max_length=16, description="widths of the network's layers")
+    envs: int = Field(16, ge=1, le=4096, description="tables played side by side")
     total_steps: Positive = Field(
         120_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"
     )
-    rollout_steps: Positive = Field(256, description="decisions at each table between two updates")
+    rollout_steps: int = Field(256, ge=1, le=65_536, description="decisions at each table between two updates")
     batch_size: Positive = Field(1024, description="decisions in a gradient step")
-    epochs: Positive = Field(4, description="passes over the decisions of an update")
+    epochs: int = Field(4, ge=1, le=1000, description="passes over the decisions of an update")
     learning_rate: float = Field(1e-3, gt=0, le=1, description="step size of Adam, falling linearly to a tenth")
     gamma: Share = Field(1.0, description="discount per decision")
     gae_lambda: Share = Field(0.95, description="lambda of generalised advantage estimation")
     clip_range: float = Field(0.2, gt=0, le=1, description="clipping of PPO's ratio")
-    entropy: float = Field(0.01, ge=0, description="weight of the entropy bonus")
-    value_weight: float = Field(0.5, ge=0, description="weight of the value loss")
-    max_grad_norm: float = Field(0.5, gt=0, description="gradient norm at which gradients are clipped")
+    entropy: float = Field(0.01, ge=0, le=100, description="weight of the entropy bonus")
+    value_weight: float = Field(0.5, ge=0, le=100, description="weight of the value loss")
+    max_grad_norm: float = Field(0.5, gt=0, le=1e6, description="gradient norm at which gradients are clipped")
     evaluate_every: Positive = Field(20_000, description="steps between two evaluations")
-    evaluate_games: Positive = Field(600, description="games of an evaluation against the first fixed opponent")
+    evaluate_games: int = Field(
+        600, ge=1, le=1_000_000, description="games of an evaluation against the first fixed opponent"
+    )
     checkpoint_every: Positive = Field(10_000, description="steps between two checkpoints")
-    seed: int = Field(1, ge=0, description="of everything drawn in training; evaluation uses another branch")
-    device: str = Field("cpu", description="torch device: cpu, cuda, or auto")
-    threads: Positive = Field(1, description="threads of torch in the learner")
+    seed: int = Field(1, ge=0, lt=2**63, description="of everything drawn in training; evaluation uses another branch")
+    device: str = Field("cpu", description="torch device: auto, cpu, cuda, cuda:N or mps")
+    threads: int = Field(1, ge=1, le=1024, description="threads of torch in the learner")
+
+    @field_validator("device")
+    @classmethod
+    def _known_device(cls, device: str) -> str:
+        if not re.fullmatch(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?|mps", device):
+            raise ValueError("expected auto, cpu, cuda, cuda:N (such as cuda:0) or mps")
+        return device
 
     @field_validator("rule_options")
     @classmethod
@@ -76,6 +88,11 @@ class PPOConfig(BaseModel):
         if self.envs * self.rollout_steps < self.batch_size:
             raise ValueError(
                 f"batch_size={self.batch_size} is more than envs * rollout_steps = {self.envs * self.rollout_steps}"
+            )
+        if self.batch_size == 1 or self.envs * self.rollout_steps % self.batch_size == 1:
+            raise ValueError(
+                f"batch_size={self.batch_size} leaves a gradient step with a single one of the envs * rollout_steps = "
+                f"{self.envs * self.rollout_steps} decisions, which has no spread to normalise by; take another"
             )
         self.made_rules()
         return self

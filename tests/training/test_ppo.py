@@ -19,7 +19,7 @@ from prial.training import ppo  # noqa: E402
 from prial.training.arena import run_arena  # noqa: E402
 from prial.training.past_versions import past_version, torch_agent  # noqa: E402
 from prial.training.ppo import check_ratios, load_scorer, train_ppo  # noqa: E402
-from prial.training.ppo_config import PPOConfig, load_ppo_config  # noqa: E402
+from prial.training.ppo_config import ConfigError, PPOConfig, load_ppo_config  # noqa: E402
 from prial.training.run_folder import RunError, RunFolder  # noqa: E402
 
 SMALL = {
@@ -108,6 +108,16 @@ def test_a_started_folder_is_not_written_over_and_none_is_not_resumed(whole_run:
         train_ppo(small(), tmp_path, resume=True)
     with pytest.raises(RunError, match=r"run\.yaml is missing"):
         load_scorer(tmp_path)
+
+
+@pytest.mark.parametrize("device", ["cuda:999", "mps"])
+def test_a_device_that_is_not_there_is_refused_before_anything_is_written(
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match=f"device='{device}': torch sees"):
+        train_ppo(small(device=device), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_broken_checkpoint_is_named(whole_run: Path, tmp_path: Path) -> None:

@@ -34,7 +34,18 @@ def test_every_configuration_that_ships_loads(name: str) -> None:
         ({"episode": "round"}, "episode='round'"),
         ({"envs": 2, "rollout_steps": 8, "batch_size": 64}, "batch_size=64"),
         ({"seed": -1}, "seed=-1"),
+        ({"batch_size": 1}, "batch_size=1 leaves"),
+        ({"envs": 1, "rollout_steps": 65, "batch_size": 64}, "batch_size=64 leaves"),
         ({"reward": "money"}, "reward='money'"),
+        ({"entropy": float("inf")}, "entropy=inf: Input should be a finite number"),
+        ({"value_weight": float("nan")}, "value_weight=nan: Input should be a finite number"),
+        ({"max_grad_norm": float("inf")}, "max_grad_norm=inf"),
+        ({"candidates": 2001}, "candidates=2001"),
+        ({"envs": 5000}, "envs=5000"),
+        ({"hidden": [10**6]}, r"hidden\.0=1000000"),
+        ({"total_steps": 10**12}, "total_steps=1000000000000"),
+        ({"device": "gpu"}, "device='gpu': expected auto, cpu, cuda, cuda:N"),
+        ({"device": "cuda:-1"}, "device='cuda:-1': expected"),
     ],
 )
 def test_errors_name_key_and_value(overrides: dict[str, object], message: str) -> None:
@@ -55,6 +66,11 @@ def test_files_are_read_and_their_faults_named(tmp_path: Path) -> None:
         load_ppo_config(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match=r"Known: .*ppo-online"):
         load_ppo_config("nothing")
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda", "cuda:3", "mps"])
+def test_devices_that_may_be_there_are_taken(device: str) -> None:
+    assert load_ppo_config("ppo-online", {"device": device}).device == device
 
 
 def test_a_run_is_named_by_everything_but_its_seed() -> None:
