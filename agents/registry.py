@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,8 +63,8 @@ def make(name: str | Path, /, **options: Any) -> Agent:
         options: arguments of the factory.
 
     Raises:
-        AgentError: an unknown name (the known ones and the nearest are named), a module or factory that is not there, a
-            factory that does not take the options, or a result that is no agent.
+        AgentError: an unknown name (the known ones and the nearest are named), a module or factory that is not there or
+            that raises, a factory that does not take the options or needs others, or a result that is no agent.
 
     >>> make("greedy").name
     'greedy'
@@ -93,12 +94,13 @@ def _imported(text: str) -> Callable[..., Any]:
     module_name, _, attribute = text.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
-    except (ModuleNotFoundError, TypeError, ValueError) as error:
-        # What the module itself fails to import is its own affair; that error passes through.
-        missing = getattr(error, "name", None)
-        if missing is not None and missing != module_name and not module_name.startswith(f"{missing}."):
-            raise
-        raise AgentError(f"agent {text!r}: there is no module {module_name!r} to import") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a user's module may fail in any way, and ask to exit
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if module_name[:1] in ("", ".") or (missing and f"{module_name}.".startswith(f"{missing}.")):
+            raise AgentError(f"agent {text!r}: there is no module {module_name!r} to import") from error
+        raise AgentError(f"agent {text!r}: importing {module_name!r} raised {_said(error)}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):
             raise AgentError(f"agent {text!r}: the module {module_name!r} has no {attribute!r}")
@@ -109,15 +111,27 @@ def _imported(text: str) -> Callable[..., Any]:
     return factory
 
 
-def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> Agent:
-    import inspect
+def _said(error: BaseException) -> str:
+    """Return what an error is and says."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
-    if options:
-        try:
-            inspect.signature(factory).bind(**options)
-        except TypeError as error:
-            raise AgentError(f"agent {text!r}: {error} (options given: {', '.join(options)})") from None
-    agent = factory(**options)
+
+def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> Agent:
+    try:
+        inspect.signature(factory).bind(**options)
+    except TypeError as error:
+        given = f" (options given: {', '.join(options)})" if options else ""
+        raise AgentError(f"agent {text!r}: {error}{given}") from error
+    except ValueError:  # compiled factories may have no signature
+        pass
+    try:
+        agent = factory(**options)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as above; what is built in has its own errors for users
+        if text in _BUILT_IN or text.lower().endswith(".onnx"):
+            raise
+        raise AgentError(f"agent {text!r}: its factory raised {_said(error)}") from error
     wrong = None
     if not isinstance(getattr(agent, "name", None), str):
         wrong = "a text `name`"

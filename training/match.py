@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ..agents.answers import AnswerError, ask
 from ..agents.protocol import Agent
 from ..envs.crash.events import RoundEnd
 from ..envs.crash.game import Game, IllegalActionError, Phase
@@ -150,22 +151,19 @@ def _decide(
     """Ask an agent for all its decisions at once, and check the form of what it answers."""
     views = ViewBatch.of(view_of(table.game, seat) for table, seat in decisions)
     try:
-        answer = np.asarray(agent.act_many(views, rng))
-    except Exception as error:  # an agent may fail in any way
+        return ask(agent, views, rng)
+    except AnswerError as error:
+        table, seat = decisions[0]
+        raise ArenaError(f"{_who(table, seat, names, number)}: {error}") from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # an agent may fail in any way, and ask to exit
         if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a compiled kernel comes out as a SystemError
             raise KeyboardInterrupt from None
         table, seat = _culprit(agent, views, decisions, rng)
         raise ArenaError(
             f"{_who(table, seat, names, number)}: act_many raised {type(error).__name__}: {error}"
         ) from error
-    if answer.shape != (len(views),) or answer.dtype.kind not in "iu":
-        table, seat = decisions[0]
-        raise ArenaError(
-            f"{_who(table, seat, names, number)}: act_many returned {answer.dtype} {answer.shape}, "
-            f"expected int32 ({len(views)},)"
-        )
-    actions: list[int] = answer.tolist()
-    return actions
 
 
 def _culprit(agent: Agent, views: ViewBatch, decisions: Sequence[_Decision], rng: np.random.Generator) -> _Decision:
@@ -173,7 +171,9 @@ def _culprit(agent: Agent, views: ViewBatch, decisions: Sequence[_Decision], rng
     for row, decision in enumerate(decisions):
         try:
             agent.act_many(views.select(np.array([row])), rng)
-        except Exception:  # noqa: BLE001 (as above)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 (as above)
             return decision
     return decisions[0]
 

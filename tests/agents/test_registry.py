@@ -48,6 +48,12 @@ def no_act():
 def fails():
     raise OSError("no weights here")
 
+def exits():
+    raise SystemExit(3)
+
+def needs(path):
+    return Greedy()
+
 number = 7
 """
 
@@ -56,6 +62,8 @@ number = 7
 def factories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "my_factories.py").write_text(FACTORIES)
     (tmp_path / "my_broken.py").write_text("import surely_not_installed\n")
+    (tmp_path / "my_exit.py").write_text("raise SystemExit\n")
+    (tmp_path / "my_value.py").write_text("raise ValueError('no good')\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "my_factories", raising=False)
     return "my_factories"
@@ -118,11 +126,23 @@ def test_what_is_no_factory_of_agents_is_refused(factories: str, spec: str, mess
         agents.make(spec)
 
 
-def test_errors_of_a_users_own_code_pass_through(factories: str) -> None:
-    with pytest.raises(OSError, match="no weights here"):
-        agents.make(f"{factories}:fails")
-    with pytest.raises(ModuleNotFoundError, match="surely_not_installed"):
-        agents.make("my_broken:make")
+@pytest.mark.parametrize(
+    ("spec", "message", "cause"),
+    [
+        ("my_factories:fails", "its factory raised OSError: no weights here", OSError),
+        ("my_factories:exits", "its factory raised SystemExit: 3", SystemExit),
+        ("my_factories:needs", "missing a required argument: 'path'", TypeError),
+        ("my_broken:make", "importing 'my_broken' raised ModuleNotFoundError: .*surely_not_installed", ImportError),
+        ("my_exit:make", "importing 'my_exit' raised SystemExit", SystemExit),
+        ("my_value:make", "importing 'my_value' raised ValueError: no good", ValueError),
+    ],
+)
+def test_errors_of_a_users_own_code_are_named_with_the_agent(
+    factories: str, spec: str, message: str, cause: type[BaseException]
+) -> None:
+    with pytest.raises(agents.AgentError, match=f"agent '{spec}': {message}") as error:
+        agents.make(spec)
+    assert isinstance(error.value.__cause__, cause)
 
 
 @pytest.mark.parametrize(("spec", "options"), [("greedy", {"depth": 3}), ("percentile", {"wieght": 2.0})])

@@ -311,8 +311,8 @@ def test_an_agent_that_raises_is_named_with_phase_and_game() -> None:
         (lambda views: np.zeros((len(views), 1), np.int32), r"act_many returned int32 \(2, 1\), expected int32 \(2,\)"),
         (lambda views: np.zeros(len(views) + 1, np.int32), r"act_many returned int32 \(3,\)"),
         (0, r"act_many returned int64 \(\), expected int32"),
-        (None, r"act_many returned object \(\)"),
-        (lambda views: [[0], [0, 1]], "act_many raised ValueError"),
+        (None, r"act_many returned None, expected int32"),
+        (lambda views: [[0], [0, 1]], "act_many returned list"),
     ],
 )
 def test_an_answer_that_is_no_decision_stops_the_match(answer: object, message: str) -> None:
@@ -327,6 +327,26 @@ def test_integers_of_other_kinds_will_do() -> None:
     ]
     for answer in kinds:
         run_arena([Answers(answer), Lays()], rules=ONE_HAND, games=2)
+
+
+@pytest.mark.parametrize("error", [SystemExit("enough"), GeneratorExit("enough")])
+def test_an_agent_that_asks_to_exit_is_named_like_any_other_that_fails(error: BaseException) -> None:
+    def leaves(views: object) -> None:
+        raise error
+
+    with pytest.raises(
+        ArenaError, match=f"agent 'answers' .*: act_many raised {type(error).__name__}: enough"
+    ) as caught:
+        run_arena([Answers(leaves), Lays()], rules=ONE_HAND, games=2)
+    assert caught.value.__cause__ is error
+
+
+def test_ctrl_c_in_an_agent_stops_the_arena() -> None:
+    def interrupted(views: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_arena([Answers(interrupted), Lays()], rules=ONE_HAND, games=2)
 
 
 def test_ctrl_c_inside_a_kernel_is_no_failure_of_the_agent() -> None:
