@@ -9,21 +9,25 @@ The file's metadata key ``prial`` holds JSON: ``format`` (this file's version), 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..envs.crash.rules import CrashRules, RulesError
+from ..envs.crash.candidates_view import NUM_EXTRAS
+from ..envs.crash.features import CANDIDATE_FEATURES
+from ..envs.crash.rules import CrashRules
 from .scorer_agent import ScorerAgent
-from .scorer_inputs import layout_version
+from .scorer_inputs import context_names, layout_version
 
 __all__ = ["FORMAT", "KIND", "METADATA_KEY", "ModelFileError", "load", "read_card"]
 
 FORMAT = 1
 KIND = "candidate-scorer"
 METADATA_KEY = "prial"
+MOST_CANDIDATES = 2_000
 
 
 class ModelFileError(ValueError):
@@ -52,11 +56,54 @@ def _card(session: Any, path: Path) -> dict[str, Any]:
         raise ModelFileError(f"{str(path)!r} is not one of prial's agents (no {METADATA_KEY!r} in its metadata)")
     try:
         card = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         card = None
     if not isinstance(card, dict):
         raise ModelFileError(f"{str(path)!r}: the metadata {METADATA_KEY!r} is not a JSON object")
     return card
+
+
+def _described(card: dict[str, Any], path: Path) -> tuple[CrashRules, int]:
+    """Return the rules and the number of candidates that a file says it was made for."""
+    options, candidates = card.get("rules"), card.get("candidates")
+    if not isinstance(options, dict):
+        raise ModelFileError(f"{str(path)!r}: incomplete description (rules are {options!r})")
+    missing = [option.name for option in fields(CrashRules) if option.name not in options]
+    if missing:
+        raise ModelFileError(f"{str(path)!r}: incomplete description (rules without {', '.join(missing)})")
+    try:
+        rules = CrashRules.from_dict(options)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"{str(path)!r}: incomplete description ({error})") from None
+    if isinstance(candidates, bool) or not isinstance(candidates, int) or not 1 <= candidates <= MOST_CANDIDATES:
+        raise ModelFileError(
+            f"{str(path)!r}: candidates={candidates!r}, expected a whole number from 1 to {MOST_CANDIDATES}"
+        )
+    return rules, candidates
+
+
+def _check_network(session: Any, rules: CrashRules, path: Path) -> None:
+    """Run the network once, on made-up candidates: its inputs, its outputs and its numbers have to be as described."""
+    rng = np.random.default_rng(0)
+    width = len(context_names(rules))
+    feed = {
+        "candidates": rng.random((2, 3, len(CANDIDATE_FEATURES)), np.float32),
+        "context": rng.random((2, width), np.float32),
+    }
+    names = sorted(value.name for value in session.get_inputs())
+    if names != sorted(feed) or "logits" not in [value.name for value in session.get_outputs()]:
+        raise ModelFileError(f"{str(path)!r} has inputs {names}, expected {sorted(feed)} and the output 'logits'")
+    try:
+        (logits,) = session.run(["logits"], feed)
+    except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no common class)
+        raise ModelFileError(f"{str(path)!r} does not run: {str(error).splitlines()[0]}") from None
+    if getattr(logits, "shape", None) != (2, 3 + NUM_EXTRAS):
+        shape = getattr(logits, "shape", None)
+        raise ModelFileError(
+            f"{str(path)!r} answers shape {shape} for 2 decisions of 3, expected {(2, 3 + NUM_EXTRAS)}"
+        )
+    if not np.isfinite(logits).all():
+        raise ModelFileError(f"{str(path)!r} answers numbers that are not finite: its weights are damaged")
 
 
 def read_card(path: str | Path) -> dict[str, Any]:
@@ -84,14 +131,12 @@ def load(path: str | Path, *, temperature: float = 0.0) -> ScorerAgent:
     for name, ours in (("format", FORMAT), ("kind", KIND)):
         if card.get(name) != ours:
             raise ModelFileError(f"{str(file)!r} has {name} {card.get(name)!r}, this version reads {ours!r}")
-    try:
-        rules = CrashRules.from_dict(card["rules"])
-        candidates = int(card["candidates"])
-    except (KeyError, TypeError, RulesError, ValueError) as error:
-        raise ModelFileError(f"{str(file)!r}: incomplete description ({error})") from None
+    rules, candidates = _described(card, file)
     ours = layout_version(rules)
     if card.get("layout") != ours:
         raise ModelFileError(f"{str(file)!r} was made for the layout {card.get('layout')!r}, this version has {ours!r}")
+
+    _check_network(session, rules, file)
 
     def score(features: npt.NDArray[np.float32], context: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         (logits,) = session.run(["logits"], {"candidates": features, "context": context})

@@ -53,8 +53,9 @@ class ScorerAgent(BaseAgent):
     """
 
     def __init__(self, name: str, score: ScoreFunction, *, rules: CrashRules, k: int, temperature: float = 0.0) -> None:
-        if not temperature >= 0:
-            raise ValueError(f"temperature={temperature!r}: expected 0 or more")
+        number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
+        if not number or not 0 <= temperature < float("inf"):
+            raise ValueError(f"temperature={temperature!r}: expected a finite number, 0 or more")
         self.name = name
         self.rules = rules
         self.k = k

@@ -17,15 +17,18 @@ __all__ = ["whole_file", "write_whole"]
 def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file to be written bit by bit; it appears when the body has ended, and never if that raises.
 
-    Whoever reads it sees the old content or the new, never a part. Missing folders are made.
+    Whoever reads it sees the old content or the new, never a part. Missing folders are made. A symbolic link stays one, and
+    what it points to is written; what is no regular file (a device, a pipe) is refused.
 
     Raises:
         OSError: it cannot be written; nothing has changed.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "is no regular file", str(target))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -11,11 +11,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules, RulesError
+from ..envs.yaml_text import YamlError, read_yaml
 
 __all__ = ["ConfigError", "PPOConfig", "config_names", "load_ppo_config"]
 
@@ -139,8 +139,8 @@ def load_ppo_config(source: str | Path, overrides: Mapping[str, Any] | None = No
             f"no configuration {source!r}. Known: {', '.join(config_names())}, or the path of a YAML file"
         )
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        content = read_yaml(text)
+    except YamlError as error:
         raise ConfigError(f"{str(source)!r} is not YAML: {error}") from None
     if content is None:
         content = {}

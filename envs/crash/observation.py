@@ -95,8 +95,8 @@ class ViewBatch:
     Attributes:
         rules: the rules of all.
         seat, phase, dealer, to_act: int8 (n,).
-        rounds_played: int16 (n,).
-        scores: int16 (n, players), by seat at the table.
+        rounds_played: int32 (n,).
+        scores: int32 (n, players), by seat at the table.
         cards: int8 (n, cards_dealt), ascending.
         given_up: int8 (n, cards_dealt), -1 where nothing was given up.
         exchanges, calls: int8 (n, players).
@@ -108,8 +108,8 @@ class ViewBatch:
     phase: npt.NDArray[np.int8]
     dealer: npt.NDArray[np.int8]
     to_act: npt.NDArray[np.int8]
-    rounds_played: npt.NDArray[np.int16]
-    scores: npt.NDArray[np.int16]
+    rounds_played: npt.NDArray[np.int32]
+    scores: npt.NDArray[np.int32]
     cards: npt.NDArray[np.int8]
     given_up: npt.NDArray[np.int8]
     exchanges: npt.NDArray[np.int8]
@@ -141,8 +141,8 @@ class ViewBatch:
             phase=np.array([view.phase for view in rows], np.int8),
             dealer=np.array([view.dealer for view in rows], np.int8),
             to_act=np.array([view.to_act for view in rows], np.int8),
-            rounds_played=np.array([view.rounds_played for view in rows], np.int16),
-            scores=np.array([view.scores for view in rows], np.int16),
+            rounds_played=np.array([view.rounds_played for view in rows], np.int32),
+            scores=np.array([view.scores for view in rows], np.int32),
             cards=np.array([view.cards for view in rows], np.int8),
             given_up=np.array([view.given_up or nothing for view in rows], np.int8),
             exchanges=np.array([choices(view.exchanges) for view in rows], np.int8),

@@ -1,7 +1,7 @@
 """Rule sets as files: the presets that ship in ``configs/rules`` and YAML files of a user's own.
 
 A file holds options of `CrashRules`, and may hold `summary` (a line for people), `in_use` (other values that tables play,
-for people) and `players_defaults` (options that default otherwise for a number of players, unless they are set).
+for people) and `players_defaults` (values that replace the file's own for a number of players; what a caller sets stands).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_preset(source: str | Path) -> dict[str, Any]:
         path = Path(source)
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             raise RulesError(f"cannot read rules from {str(path)!r}: {error}") from None
         return _parse(text, str(path))
     name = str(source)
@@ -93,19 +93,23 @@ def load_rules(source: str | Path, **overrides: Any) -> CrashRules:
 
 
 def _defaults_for(by_players: object, players: object, *, where: str) -> Mapping[str, Any]:
-    if not isinstance(by_players, dict) or not all(isinstance(v, dict) for v in by_players.values()):
-        raise RulesError(f"players_defaults in {where!r}: expected options for each number of players")
+    numbers = isinstance(by_players, dict) and all(isinstance(n, int) and not isinstance(n, bool) for n in by_players)
+    if not isinstance(by_players, dict) or not numbers or not all(isinstance(v, dict) for v in by_players.values()):
+        raise RulesError(
+            f"players_defaults in {where!r}: expected options for each number of players, as in 5: {{...}}"
+        )
+    for options in by_players.values():
+        check_option_names(options)
     defaults: dict[str, Any] = by_players.get(players, {}) if isinstance(players, int) else {}
-    check_option_names(defaults)
     return defaults
 
 
 def _parse(text: str, where: str) -> dict[str, Any]:
-    import yaml  # only where rules are read from files
+    from ..yaml_text import YamlError, read_yaml  # only where rules are read from files
 
     try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        content = read_yaml(text)
+    except YamlError as error:
         raise RulesError(f"{where!r} is not YAML: {error}") from None
     if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
         raise RulesError(f"{where!r}: expected options, one a line, such as 'target: 7'")

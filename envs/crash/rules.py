@@ -9,6 +9,7 @@ import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 from ..brag import BragClass, FlushHigh
@@ -92,6 +93,10 @@ class CrashRules:
     name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if isinstance(value, Integral) and not isinstance(value, bool):
+                object.__setattr__(self, option.name, int(value))  # numpy's integers too
         _check_int("players", self.players, 2, MAX_PLAYERS)
         _check_int("cards_dealt", self.cards_dealt, 3, 13)
         _check_choice("lowest_hand", self.lowest_hand, LowestHand)
@@ -102,7 +107,7 @@ class CrashRules:
         _check_choice("exchange", self.exchange, ExchangeRule)
         _check_choice("finish", self.finish, Finish)
         _check_choice("crash_call", self.crash_call, CrashCall)
-        if self.crash_reward != "game":
+        if not (isinstance(self.crash_reward, str) and self.crash_reward == "game"):
             _check_int("crash_reward", self.crash_reward, 0, _MAX_POINTS, or_else="'game'")
         for option, low in (
             ("target", 1),
@@ -210,7 +215,7 @@ class CrashRules:
         return FlushHigh(self.flush_high)
 
 
-_MAX_POINTS = 1_000
+_MAX_POINTS = 1_000_000  # room in int32 for anything that is added up
 
 
 def _check_int(option: str, value: object, low: int, high: int, *, or_else: str = "") -> None:
@@ -220,7 +225,7 @@ def _check_int(option: str, value: object, low: int, high: int, *, or_else: str 
 
 
 def _check_choice(option: str, value: object, choices: Any) -> None:
-    if value not in get_args(choices):
+    if not isinstance(value, str) or value not in get_args(choices):
         raise RulesError(f"{option}={value!r}: expected {' or '.join(map(repr, get_args(choices)))}")
 
 

@@ -25,14 +25,14 @@ BAD_VALUES: list[tuple[str, Any, str]] = [
     *(("exchange", bad, "'none' or 'spare'") for bad in ("both", None, False, 1)),
     *(("finish", bad, "'immediate' or 'round_end'") for bad in ("round", None, True)),
     *(("crash_call", bad, "'none' or 'optional' or 'required'") for bad in ("yes", None, True)),
-    *(("crash_reward", bad, "from 0 to 1000 or 'game'") for bad in (-1, 1.5, "win", None, True, 1001)),
-    *(("target", bad, "from 1 to 1000") for bad in (0, -7, 7.0, "7", None, True, 1001)),
+    *(("crash_reward", bad, "from 0 to 1000000 or 'game'") for bad in (-1, 1.5, "win", None, True, 1_000_001)),
+    *(("target", bad, "from 1 to 1000000") for bad in (0, -7, 7.0, "7", None, True, 1_000_001)),
     *(
-        (option, bad, "from 0 to 1000")
+        (option, bad, "from 0 to 1000000")
         for option in ("crash_call_bonus", "crash_call_penalty", "quads_bonus")
-        for bad in (-1, 0.5, "1", None, True, 1001)
+        for bad in (-1, 0.5, "1", None, True, 1_000_001)
     ),
-    *(("max_rounds", bad, "from 1 to 1000") for bad in (0, -1, 2.0, "9", None, True, 1001)),
+    *(("max_rounds", bad, "from 1 to 1000000") for bad in (0, -1, 2.0, "9", None, True, 1_000_001)),
     *(("ranks", bad, "expected") for bad in ("", "99", "9TT", "1", "9X", "JQKA1", None, 9, ["9", "T"])),
     ("name", None, "expected a text"),
 ]

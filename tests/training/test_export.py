@@ -109,7 +109,7 @@ def test_other_rules_and_layouts_are_refused_naming_both_sides(bot: Path, tmp_pa
         ("layout", "features 0: strange", "made for the layout 'features 0: strange', this version has 'features 1"),
         ("format", 99, "has format 99, this version reads 1"),
         ("kind", "other", "has kind 'other', this version reads 'candidate-scorer'"),
-        ("rules", {"players": 99}, "incomplete description .*players=99"),
+        ("rules", {**agent.rules.to_dict(), "players": 99}, "incomplete description .*players=99"),
     ):
         changed = tmp_path / "changed.onnx"
         model = onnx.load(str(bot))
@@ -149,3 +149,55 @@ def test_an_export_that_plays_differently_is_not_written(
     with pytest.raises(ExportError, match=r"differs from the network in \d+ of"):
         export_run(run, target)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [0, -3, True, "8", 2.9, 10**9, None])
+def test_a_wrong_number_of_candidates_is_refused(bot: Path, tmp_path: Path, value: object) -> None:
+    changed = tmp_path / "changed.onnx"
+    model = onnx.load(str(bot))
+    onnx.helper.set_model_props(model, {"prial": json.dumps({**read_card(bot), "candidates": value})})
+    onnx.save(model, str(changed))
+    with pytest.raises(ModelFileError, match="candidates="):
+        load(changed)
+
+
+def test_damaged_weights_other_networks_and_thin_descriptions_are_refused(bot: Path, tmp_path: Path) -> None:
+    changed = tmp_path / "changed.onnx"
+    model = onnx.load(str(bot))
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT and len(tensor.dims) == 2:
+            values = onnx.numpy_helper.to_array(tensor)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(np.full_like(values, np.nan), tensor.name))
+    onnx.save(model, str(changed))
+    with pytest.raises(ModelFileError, match="not finite"):
+        load(changed)
+
+    model = onnx.load(str(bot))
+    onnx.helper.set_model_props(model, {"prial": json.dumps({**read_card(bot), "rules": {"players": 3}})})
+    onnx.save(model, str(changed))
+    with pytest.raises(ModelFileError, match=r"rules without .*target"):
+        load(changed)
+    onnx.helper.set_model_props(model, {"prial": '{"a":' * 2000})
+    onnx.save(model, str(changed))
+    with pytest.raises(ModelFileError, match="not a JSON object"):
+        load(changed)
+
+    kind = onnx.TensorProto.FLOAT
+    inputs = [onnx.helper.make_tensor_value_info(name, kind, ["n", "m"]) for name in ("candidates", "context")]
+    inputs[0] = onnx.helper.make_tensor_value_info("candidates", kind, ["n", "k", 34])
+    output = onnx.helper.make_tensor_value_info("logits", kind, ["n", "m"])
+    relu = onnx.helper.make_node("Relu", ["context"], ["logits"])
+    other = onnx.helper.make_model(
+        onnx.helper.make_graph([relu], "other", inputs, [output]), opset_imports=[onnx.helper.make_opsetid("", 18)]
+    )
+    other.ir_version = 10
+    onnx.helper.set_model_props(other, {"prial": json.dumps(read_card(bot))})
+    onnx.save(other, str(changed))
+    with pytest.raises(ModelFileError, match="answers shape"):
+        load(changed)
+
+
+@pytest.mark.parametrize("temperature", [-1.0, float("inf"), float("nan"), "x", None, True])
+def test_a_temperature_is_a_number(bot: Path, temperature: object) -> None:
+    with pytest.raises(ValueError, match="temperature="):
+        load(bot, temperature=temperature)

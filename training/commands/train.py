@@ -100,7 +100,7 @@ def _config_of(folder: Path) -> PPOConfig:
 
 
 def _overrides(settings: list[str] | None, seed: int | None) -> dict[str, Any]:
-    import yaml
+    from ...envs.yaml_text import YamlError, read_yaml
 
     overrides: dict[str, Any] = {} if seed is None else {"seed": seed}
     for setting in settings or ():
@@ -110,8 +110,8 @@ def _overrides(settings: list[str] | None, seed: int | None) -> dict[str, Any]:
         if key in overrides:
             raise CommandError(f"--set {setting!r}: {key} is set already, to {overrides[key]!r}")
         try:
-            overrides[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
+            overrides[key] = read_yaml(value)
+        except YamlError:
             raise CommandError(f"--set {setting!r}: {value!r} is not a YAML value") from None
     return overrides
 
