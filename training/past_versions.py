@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import torch
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from ..agents.scorer_agent import ScorerAgent
 from ..envs.crash.rules import CrashRules
+from .run_folder import RunError, check_tensors
 from .scorer import CandidateScorer
 
 __all__ = ["numpy_scores", "past_version", "torch_agent"]
@@ -43,9 +45,19 @@ def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Float
 
 
 def past_version(path: Path, *, rules: CrashRules, hidden: list[int], k: int) -> ScorerAgent:
-    """Return a version of the pool as an agent that plays as it did when it learned: drawn from its probabilities."""
-    weights = load_file(path)
-    scale = CandidateScorer(rules, hidden).scale.numpy()
+    """Return a version of the pool as an agent that plays as it did when it learned: drawn from its probabilities.
+
+    Raises:
+        RunError: the file is damaged, or of another network.
+    """
+    try:
+        weights = load_file(path)
+    except (OSError, ValueError, SafetensorError) as error:
+        reason = " ".join(str(error).split())
+        raise RunError(f"cannot read the past version {str(path)!r}: {reason}; remove it to go on without it") from None
+    network = CandidateScorer(rules, hidden)
+    check_tensors(weights, network.state_dict(), where=path)
+    scale = network.scale.numpy()
 
     def score(candidates: Floats, context: Floats) -> Floats:
         return numpy_scores(weights, scale, candidates, context)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,9 @@ from ..agents.single_seat import SingleSeat
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .past_versions import past_version, torch_agent
-from .ppo_config import ConfigError, PPOConfig
+from .ppo_config import ConfigError, PPOConfig, config_of
 from .ppo_policy import ScorerPolicy
-from .run_folder import Checkpoint, RunFolder
+from .run_folder import Checkpoint, Progress, RunError, RunFolder
 from .scorer import CandidateScorer
 
 __all__ = ["PPOProgress", "load_scorer", "train_ppo"]
@@ -98,7 +98,9 @@ class _Opponents:
 class _Watch(BaseCallback):
     """Keeps the run honest and talks about it: opponents, ratios, TensorBoard, progress, evaluation."""
 
-    def __init__(self, config: PPOConfig, opponents: _Opponents, state: _State, report: Callable[[float | None], None]):
+    def __init__(
+        self, config: PPOConfig, opponents: _Opponents, state: Progress, report: Callable[[float | None], None]
+    ):
         super().__init__()
         self._config, self._opponents, self._state, self._report = config, opponents, state, report
         self._facts: dict[str, list[float]] = {name: [] for name in _EPISODE_FACTS}
@@ -129,16 +131,6 @@ class _Watch(BaseCallback):
             self.logger.record(f"evaluation/win_share_vs_{self._config.opponents[0]}", share)
             self.logger.record("evaluation/rating", rating)
         self._report(self._state.win_share)
-
-
-@dataclass(slots=True)
-class _State:
-    """What a checkpoint keeps beside weights and optimizer."""
-
-    updates: int = 0
-    evaluated_at: int | None = None
-    win_share: float | None = None
-    snapshot_at: int = 0
 
 
 def check_ratios(model: MaskablePPO) -> None:
@@ -200,7 +192,7 @@ def train_ppo(
     Raises:
         AgentError: an opponent that cannot be made; nothing has been written.
         ConfigError: a device that is not there; nothing has been written.
-        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume.
+        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one.
         RuntimeError: acting and learning disagree, or agents fail.
     """
     run = RunFolder(Path(folder))
@@ -240,7 +232,7 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
     tables = _tables(config, rules)
     model = _model(config, rules, tables)
     model.set_logger(configure(str(run.tensorboard), ["tensorboard"]))
-    checkpoint = run.latest()
+    checkpoint = run.latest(_scorer(model).state_dict())
     state = _restore(model, checkpoint)
     # A run killed between the two may have left a past version that its checkpoint does not know.
     run.drop_past_versions(after=0 if checkpoint is None else checkpoint.step)
@@ -331,7 +323,7 @@ def _scorer(model: MaskablePPO) -> CandidateScorer:
     return model.policy.scorer
 
 
-def _checkpoint(model: MaskablePPO, state: _State) -> Checkpoint:
+def _checkpoint(model: MaskablePPO, state: Progress) -> Checkpoint:
     optimizer: dict[str, Tensor] = {}
     for number, slots in model.policy.optimizer.state_dict()["state"].items():
         optimizer.update({f"{number}.{name}": torch.as_tensor(value) for name, value in slots.items()})
@@ -339,18 +331,13 @@ def _checkpoint(model: MaskablePPO, state: _State) -> Checkpoint:
         step=model.num_timesteps,
         weights=_scorer(model).state_dict(),
         optimizer=optimizer,
-        state={
-            "updates": state.updates,
-            "evaluated_at": state.evaluated_at,
-            "win_share": state.win_share,
-            "snapshot_at": state.snapshot_at,
-        },
+        state=replace(state),
     )
 
 
-def _restore(model: MaskablePPO, checkpoint: Checkpoint | None) -> _State:
+def _restore(model: MaskablePPO, checkpoint: Checkpoint | None) -> Progress:
     if checkpoint is None:
-        return _State()
+        return Progress()
     _scorer(model).load_state_dict(checkpoint.weights)
     optimizer = model.policy.optimizer
     slots: dict[int, dict[str, Tensor]] = {}
@@ -359,32 +346,22 @@ def _restore(model: MaskablePPO, checkpoint: Checkpoint | None) -> _State:
         slots.setdefault(int(number), {})[name] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
     model.num_timesteps = checkpoint.step
-    state = _State(**checkpoint.state)
-    model._n_updates = state.updates
-    return state
+    model._n_updates = checkpoint.state.updates
+    return checkpoint.state
 
 
 def load_scorer(folder: str | Path) -> tuple[CandidateScorer, PPOConfig, int]:
     """Return the newest network of a run, its configuration, and its step.
 
     Raises:
-        RunError: no run, or no checkpoint yet.
+        RunError: no run, no checkpoint yet, or a damaged one.
         ConfigError: a configuration that this version cannot read.
     """
-    from .run_folder import RunError
-
     run = RunFolder(Path(folder))
-    about = run.about()
-    checkpoint = run.latest()
+    config = config_of(run)
+    scorer = CandidateScorer(config.made_rules(), config.hidden)
+    checkpoint = run.latest(scorer.state_dict())
     if checkpoint is None:
         raise RunError(f"the run in {str(run.path)!r} has no checkpoint yet")
-    try:
-        config = PPOConfig.model_validate(about["config"])
-    except ValueError as error:
-        raise ConfigError(f"the configuration of the run in {str(run.path)!r} is not readable: {error}") from None
-    scorer = CandidateScorer(config.made_rules(), config.hidden)
-    try:
-        scorer.load_state_dict(checkpoint.weights)
-    except RuntimeError as error:
-        raise RunError(f"the weights in {str(run.path)!r} do not fit this version: {error}") from None
+    scorer.load_state_dict(checkpoint.weights)
     return scorer.eval(), config, checkpoint.step

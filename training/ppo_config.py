@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -17,7 +17,10 @@ from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules, RulesError
 from ..envs.yaml_text import YamlError, read_yaml
 
-__all__ = ["ConfigError", "PPOConfig", "config_names", "load_ppo_config"]
+if TYPE_CHECKING:
+    from .run_folder import RunFolder
+
+__all__ = ["ConfigError", "PPOConfig", "config_names", "config_of", "load_ppo_config"]
 
 _LONGEST = 10**9
 Positive = Annotated[int, Field(ge=1, le=_LONGEST)]
@@ -147,6 +150,16 @@ def load_ppo_config(source: str | Path, overrides: Mapping[str, Any] | None = No
     if not isinstance(content, dict):
         raise ConfigError(f"{str(source)!r}: expected keys, one a line, such as 'seed: 1'")
     return _validated({**content, **(overrides or {})}, where=str(source))
+
+
+def config_of(run: RunFolder) -> PPOConfig:
+    """Return the configuration of a run.
+
+    Raises:
+        RunError: no run there, or an unreadable one.
+        ConfigError: a configuration that this version cannot use.
+    """
+    return _validated(run.about()["config"], where=str(run.path / "run.yaml"))
 
 
 def _validated(content: dict[str, Any], where: str) -> PPOConfig:

@@ -9,29 +9,67 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, tensor
 
 from .files import write_whole
 
-__all__ = ["Checkpoint", "RunError", "RunFolder"]
+__all__ = ["Checkpoint", "Progress", "RunError", "RunFolder", "check_tensors"]
 
 _KEPT = 2
+_STEP = re.compile(r"step-([0-9]{1,18})")
 
 
 class RunError(ValueError):
     """A run folder that cannot be used as asked."""
+
+
+class _Tensor(Protocol):
+    @property
+    def shape(self) -> Iterable[int]: ...
+
+
+def check_tensors(got: Mapping[str, _Tensor], wanted: Mapping[str, _Tensor], *, where: Path) -> None:
+    """Check that a file holds the tensors that are wanted, by name and shape.
+
+    Raises:
+        RunError: it does not; the message names the file and the first difference.
+    """
+    for name in sorted(got.keys() | wanted.keys()):
+        has = f"shape {tuple(got[name].shape)}" if name in got else "no such tensor"
+        expected = f"shape {tuple(wanted[name].shape)}" if name in wanted else "no such tensor"
+        if has != expected:
+            raise RunError(f"{str(where)!r} does not fit the run's network: {name} has {has}, expected {expected}")
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """What a checkpoint keeps beside weights and optimizer.
+
+    Attributes:
+        updates: gradient updates so far, as MaskablePPO counts them.
+        evaluated_at: decisions at the newest evaluation, None before the first.
+        win_share: of that evaluation.
+        snapshot_at: decisions at the newest past version.
+    """
+
+    updates: int = 0
+    evaluated_at: int | None = None
+    win_share: float | None = None
+    snapshot_at: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +80,13 @@ class Checkpoint:
         step: decisions so far.
         weights: of the network.
         optimizer: Adam's tensors, named ``<parameter number>.<what>``.
-        state: everything else, as JSON values.
+        state: everything else.
     """
 
     step: int
     weights: dict[str, Tensor]
     optimizer: dict[str, Tensor]
-    state: dict[str, Any]
+    state: Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +136,8 @@ class RunFolder:
             content = yaml.safe_load((self.path / "run.yaml").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise RunError(f"no run in {str(self.path)!r} (run.yaml is missing)") from None
-        except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-            raise RunError(f"cannot read the run in {str(self.path)!r}: {error}") from None
+        except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:
+            raise RunError(f"cannot read {str(self.path / 'run.yaml')!r}: {_one_line(error)}") from None
         if not isinstance(content, dict) or not isinstance(content.get("config"), dict):
             raise RunError(f"{str(self.path / 'run.yaml')!r} is not the description of a run")
         return content
@@ -124,7 +162,7 @@ class RunFolder:
         try:
             save_file(_contiguous(checkpoint.weights), scratch / "weights.safetensors")
             save_file(_contiguous(checkpoint.optimizer), scratch / "optimizer.safetensors")
-            state = {"step": checkpoint.step, **checkpoint.state}
+            state = {"step": checkpoint.step, **asdict(checkpoint.state)}
             (scratch / "state.json").write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
             scratch.rename(target)
         except BaseException:
@@ -135,29 +173,35 @@ class RunFolder:
         for abandoned in folder.glob(".writing-*"):  # by a run that was killed
             shutil.rmtree(abandoned, ignore_errors=True)
 
-    def latest(self) -> Checkpoint | None:
+    def latest(self, network: Mapping[str, Tensor] | None = None) -> Checkpoint | None:
         """Return the newest checkpoint, None before the first.
 
+        Args:
+            network: the run's weights, in the order of the network's parameters: what must be there, by name and shape.
+
         Raises:
-            RunError: it cannot be read.
+            RunError: it is damaged or does not fit; the message names the newest one that is intact.
         """
         there = self._checkpoints()
         if not there:
             return None
-        folder = there[-1]
         try:
-            state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-            return Checkpoint(
-                step=state.pop("step"),
-                weights=load_file(folder / "weights.safetensors"),
-                optimizer=load_file(folder / "optimizer.safetensors"),
-                state=state,
-            )
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
-            raise RunError(f"cannot read the checkpoint {str(folder)!r}: {error}") from None
+            return _read_checkpoint(there[-1], network)
+        except RunError as error:
+            for older in reversed(there[:-1]):
+                try:
+                    _read_checkpoint(older, network)
+                except RunError:
+                    continue
+                advice = f"{older.name} is intact: to go on from it, remove the folder {str(there[-1])!r}"
+                break
+            else:
+                advice = "there is no intact checkpoint beside it"
+            raise RunError(f"{error}; {advice}") from None
 
     def _checkpoints(self) -> list[Path]:
-        return sorted((self.path / "checkpoints").glob("step-*"))
+        entries = (self.path / "checkpoints").glob("step-*")
+        return sorted((path for path in entries if _STEP.fullmatch(path.name) and path.is_dir()), key=_step_of)
 
     # ---- past versions --------------------------------------------------------------------------------------------
 
@@ -174,16 +218,72 @@ class RunFolder:
     def drop_past_versions(self, *, after: int) -> None:
         """Remove the versions of later steps."""
         for file in self.past_versions():
-            if int(file.stem.removeprefix("step-")) > after:
+            if _step_of(file) > after:
                 file.unlink()
 
     def past_versions(self) -> list[Path]:
-        """Return the files of the pool, oldest first."""
-        return sorted((self.path / "pool").glob("step-*.safetensors"))
+        """Return the files of the pool, oldest first; what is not named as a version is left alone."""
+        entries = (self.path / "pool").glob("step-*.safetensors")
+        return sorted((path for path in entries if _STEP.fullmatch(path.stem) and path.is_file()), key=_step_of)
+
+
+def _step_of(path: Path) -> int:
+    return int(path.name.removeprefix("step-").removesuffix(".safetensors"))
+
+
+def _read_checkpoint(folder: Path, network: Mapping[str, Tensor] | None) -> Checkpoint:
+    state = _read_progress(folder / "state.json", step=_step_of(folder))
+    weights = _read_tensors(folder / "weights.safetensors")
+    optimizer = _read_tensors(folder / "optimizer.safetensors")
+    if network is not None:
+        check_tensors(weights, network, where=folder / "weights.safetensors")
+        check_tensors(optimizer, _adam(network), where=folder / "optimizer.safetensors")
+    return Checkpoint(step=_step_of(folder), weights=weights, optimizer=optimizer, state=state)
+
+
+def _read_progress(path: Path, *, step: int) -> Progress:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise RunError(f"cannot read {str(path)!r}: {_one_line(error)}") from None
+    keys = {"step", *(field.name for field in fields(Progress))}
+    if not isinstance(content, dict) or content.keys() != keys:
+        came = f"keys {', '.join(content) or '(none)'}" if isinstance(content, dict) else type(content).__name__
+        raise RunError(f"{str(path)!r}: expected an object with the keys {', '.join(sorted(keys))}, not {came}")
+    for key, value in content.items():
+        if value is None and key in ("evaluated_at", "win_share"):
+            continue
+        if key == "win_share":
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+                raise RunError(f"{str(path)!r}: {key}={value!r}, expected a share from 0 to 1, or null")
+        elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise RunError(f"{str(path)!r}: {key}={value!r}, expected a whole number, 0 or more")
+    if content.pop("step") != step:
+        raise RunError(f"{str(path)!r}: it is not of step {step}, as the folder's name says")
+    return Progress(**content)
+
+
+def _read_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, ValueError, SafetensorError) as error:
+        raise RunError(f"cannot read {str(path)!r}: {_one_line(error)}") from None
+
+
+def _adam(network: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What Adam keeps for a network, as `Checkpoint.optimizer` names it."""
+    wanted: dict[str, Tensor] = {}
+    for number, weights in enumerate(network.values()):
+        wanted |= {f"{number}.step": tensor(0.0), f"{number}.exp_avg": weights, f"{number}.exp_avg_sq": weights}
+    return wanted
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
+    return {name: values.detach().cpu().contiguous().clone() for name, values in tensors.items()}
 
 
 def _version(name: str) -> str:

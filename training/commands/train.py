@@ -58,23 +58,23 @@ def ppo(
     A run that was stopped or killed goes on with --resume. Watch it with: tensorboard --logdir runs
     """
     require_extra("prial train ppo", "train", "torch", "stable_baselines3", "sb3_contrib", "tensorboard", "safetensors")
-    from ..ppo_config import PPOConfig, load_ppo_config
+    from ..ppo_config import PPOConfig, config_of, load_ppo_config
 
     if show_keys:
         for key, field in PPOConfig.model_fields.items():
             default = field.get_default(call_default_factory=True)
             typer.echo(f"{key}: {field.description} (default {default!r})")
         return
+    from ..run_folder import RunFolder
+
     overrides = _overrides(settings, seed)
     if resume is not None:
         if out is not None or overrides:
             raise CommandError("--resume goes on with the run as it is: leave out --out, --set and --seed")
-        made, folder = _config_of(resume), resume
+        made, folder = config_of(RunFolder(resume)), resume
     else:
         made = load_ppo_config(config, overrides)
         folder = out or Path("runs") / f"{Path(config).stem}-{made.key}-s{made.seed}"
-    from ..run_folder import RunFolder
-
     if resume is not None and RunFolder(resume).about().get("status") == "finished":
         typer.echo(f"{resume} is finished already: nothing to go on with.", err=True)
     else:
@@ -86,17 +86,6 @@ def ppo(
         show_json({"run": str(folder), "steps": made.total_steps})
     else:
         typer.echo(f"Finished: {folder}\nNext: prial export {folder} bot.onnx && prial arena bot.onnx greedy")
-
-
-def _config_of(folder: Path) -> PPOConfig:
-    from ..ppo_config import ConfigError, PPOConfig
-    from ..run_folder import RunFolder
-
-    content = RunFolder(folder).about()["config"]
-    try:
-        return PPOConfig.model_validate(content)
-    except ValueError as error:
-        raise ConfigError(f"the configuration of the run in {str(folder)!r} is not readable: {error}") from None
 
 
 def _overrides(settings: list[str] | None, seed: int | None) -> dict[str, Any]:
