@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from .actions import action_layout
+from .actions import action_layout, action_number
 from .game import Episode, Game, IllegalActionError
 from .rules import CrashRules
 from .table import CrashTable, Mask, Observation, Rendered, RenderMode, Reward, check_choice, read_rules
@@ -28,6 +28,7 @@ _METADATA: dict[str, Any] = {
     "render_fps": 1,
 }
 Steps = tuple[dict[str, Observation], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]
+Last = tuple[Observation | None, float, bool, bool, dict[str, Any]]
 Outcome = tuple[list[str], dict[str, float], dict[str, bool], dict[str, bool]]
 
 
@@ -119,6 +120,17 @@ class CrashEnv(CrashTable, AECEnv[str, Observation, int | None]):  # type: ignor
         """Return what an agent sees; its mask is all 0 while another is to act, and after the end."""
         return self.observe_seat(self.seat_of(agent), acting=self.is_acting(agent))
 
+    def last(self, observe: bool = True) -> Last:  # noqa: FBT001, FBT002 (as in PettingZoo)
+        """Return what the selected agent sees and has earned, as in PettingZoo.
+
+        Raises:
+            RuntimeError: before `reset`.
+        """
+        if self._game is None:
+            raise RuntimeError("no game yet: call reset()")
+        told: Last = super().last(observe)
+        return told
+
     def step(self, action: int | None) -> None:
         """Take the selected agent's action; None for an agent whose game has ended.
 
@@ -163,11 +175,11 @@ class _CheckedBounds(AssertOutOfBoundsWrapper):  # type: ignore[misc]  # petting
         dead = self.terminations[agent] or self.truncations[agent]
         if dead and action is not None:
             raise IllegalActionError(f"{agent}: its game has ended, so its last step takes None, not {action!r}")
-        if not dead and not self.action_space(agent).contains(action):
-            n = self.action_space(agent).n
+        number, n = action_number(action), self.action_space(agent).n
+        if not dead and (number is None or not 0 <= number < n):
             phase = self.unwrapped.game.phase.label
             raise IllegalActionError(f"{agent} ({phase} phase): {action!r} is no action; expected 0 to {n - 1}")
-        self.env.step(action)
+        self.env.step(number)
 
 
 class _CheckedOrder(OrderEnforcingWrapper):  # type: ignore[misc]  # pettingzoo has no types
@@ -192,6 +204,11 @@ class _CheckedOrder(OrderEnforcingWrapper):  # type: ignore[misc]  # pettingzoo 
         self._need_reset("observe")
         observation: Observation = super().observe(agent)
         return observation
+
+    def last(self, observe: bool = True) -> Last:  # noqa: FBT001, FBT002 (as in PettingZoo)
+        self._need_reset("last")
+        told: Last = super().last(observe)
+        return told
 
     def state(self) -> Any:
         self._need_reset("state")
@@ -329,7 +346,7 @@ class CrashParallelEnv(CrashTable, ParallelEnv[str, Observation, int]):  # type:
         seat = self.seat_of(agent)
         if seat in self.pending:
             self.check_action(action, seat)
-        elif action != self.layout.noop:
+        elif action_number(action) != self.layout.noop:
             raise IllegalActionError(
                 f"{agent} ({self.game.phase.label} phase): action {action!r} is illegal; "
                 f"not to act, expected noop ({self.layout.noop})"

@@ -36,7 +36,7 @@ from .events import (
 from .partitions import Candidates, laid_triples, legal_partitions, partition_slots, undominated
 from .rules import CrashRules, RulesError
 from .scoring import Settlement, highest_seats, settle_round
-from .starts import check_deal, check_scores, drawn_deal, turn_order
+from .starts import check_deal, check_scores, check_seed, drawn_deal, turn_order
 
 __all__ = ["Game", "IllegalActionError", "Phase", "replay"]
 
@@ -76,7 +76,7 @@ class Game:
         deals: explicit deals, used before those of the seed.
 
     Raises:
-        RulesError: scores, dealer or deals that do not fit the rules.
+        RulesError: scores, dealer or deals that do not fit the rules, or no first deal.
 
     >>> game = Game(CrashRules.preset("online"), seed=7)
     >>> game.phase.label, game.pending == game.turn_order
@@ -123,7 +123,7 @@ class Game:
         self.rules = rules
         self.episode: Episode = episode
         self._stream = DealStream(seed, table)
-        self._deal_number = first_deal
+        self._deal_number = first_deal = check_seed(first_deal, option="first_deal")
         self._explicit = tuple(deals)
         for deal in self._explicit:
             check_deal(rules, deal.hands, deal.spares)
@@ -176,7 +176,7 @@ class Game:
         deal = Deal(
             round_number=rounds_played,
             dealer=dealer,
-            scores=() if scores is None else tuple(scores),
+            scores=() if scores is None else check_scores(rules, scores),
             hands=tuple(tuple(sorted(card.id for card in as_cards(hand))) for hand in hands),
             spares=tuple(tuple(sorted(card.id for card in as_cards(spare))) for spare in spares),
         )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from ..cards import CardError, format_cards
 from ..deals import DealStream
+from .actions import action_number
 from .events import Ids
 from .rules import CrashRules, RulesError
 
-__all__ = ["check_deal", "check_scores", "drawn_deal", "turn_order"]
+__all__ = ["check_deal", "check_scores", "check_seed", "drawn_deal", "turn_order"]
 
 
 @cache
@@ -42,13 +43,29 @@ def check_scores(rules: CrashRules, scores: Sequence[int] | None) -> tuple[int, 
     """
     if scores is None:
         return (0,) * rules.players
-    values = tuple(scores)
-    fits = all(not isinstance(s, bool) and hasattr(s, "__index__") and 0 <= s < rules.target for s in values)
-    if len(values) != rules.players or not fits:
+    given: object = scores
+    values = tuple(given) if isinstance(given, Iterable) else ()
+    numbers = [
+        number for value in values if (number := action_number(value)) is not None and number in range(rules.target)
+    ]
+    if not len(numbers) == len(values) == rules.players:
         raise RulesError(
-            f"scores={values!r}: expected {rules.players} whole numbers from 0 to {rules.target - 1} (below the target)"
+            f"scores={values or scores!r}: expected {rules.players} whole numbers from 0 to {rules.target - 1} "
+            "(below the target)"
         )
-    return tuple(int(score) for score in values)
+    return tuple(numbers)
+
+
+def check_seed(seed: object, *, option: str = "seed") -> int:
+    """Return a seed as a plain int, whatever whole number it came as.
+
+    Raises:
+        RulesError: no whole number from 0.
+    """
+    number = action_number(seed)
+    if number is None or number < 0:
+        raise RulesError(f"{option}={seed!r}: expected a whole number from 0")
+    return number
 
 
 def check_deal(rules: CrashRules, hands: Sequence[Ids], spares: Sequence[Ids]) -> None:

@@ -25,6 +25,7 @@ from .partitions import laid_triples, legal_partitions
 from .render import Rendered, RenderMode, render_game
 from .rules import CrashRules, RulesError
 from .scoring import margins
+from .starts import check_scores, check_seed
 
 if TYPE_CHECKING:
     from .record_values import GameRecord
@@ -79,7 +80,7 @@ class CrashTable:
         self.episode: Episode = episode
         self.mask = mask
         self.render_mode = render_mode
-        self._scores = None if scores is None else tuple(scores)
+        self._scores = None if scores is None else check_scores(self.rules, scores)
         self._dealer = dealer
         Game(self.rules, scores=self._scores, dealer=dealer)  # refuses scores or a dealer that do not fit
         self._game: Game | None = None
@@ -194,7 +195,7 @@ class CrashTable:
         if unknown:
             raise ValueError(f"unknown reset options {unknown!r}; expected {' or '.join(map(repr, RESET_OPTIONS))}")
         if seed is not None:
-            stream, first = operator.index(seed), 0
+            stream, first = check_seed(seed), 0
         elif self._seed is None:
             stream, first = fresh_seed(), 0
         else:

@@ -426,3 +426,67 @@ def test_sampling_blindly_loses_with_a_warning_not_a_traceback() -> None:
         with pytest.warns(crash_v0.IllegalActionWarning):
             env.step({agent: env.action_space(agent).sample() for agent in env.agents})
         assert env.agents == []
+
+
+# ---- what only looks like a number ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", [True, -1, 1.0, np.array([1, 2]), "1"], ids=str)
+@pytest.mark.parametrize(
+    "made",
+    [
+        crash_v0.raw_env,
+        crash_v0.env,
+        lambda: CandidateActions(crash_v0.raw_env()),
+        lambda: CandidateActions(crash_v0.env()),
+    ],
+)
+def test_what_is_no_action_number_is_refused_alike(made: Any, action: Any) -> None:
+    env = made()
+    env.reset(seed=0)
+    with pytest.raises(IllegalActionError, match=r"player_. \(arrange phase\): "):
+        env.step(action)
+    assert not any(env.terminations.values())
+
+
+@pytest.mark.parametrize("noop", [float(LAYOUT.noop), np.array([LAYOUT.noop] * 2), np.zeros(0), True, None], ids=str)
+def test_a_noop_that_is_no_whole_number_is_illegal(noop: Any) -> None:
+    for illegal in ("raise", "lose"):
+        env = crash_v0.parallel_env("traditional", illegal=illegal, players=3)
+        env.reset(seed=0)
+        first = env.game.pending[0]
+        assert len(env.game.pending) == 1
+        actions = {agent: noop for agent in env.agents if env.seat_of(agent) != first}
+        actions[f"player_{first}"] = env.layout.keep
+        if illegal == "raise":
+            with pytest.raises(IllegalActionError, match="not to act, expected noop"):
+                env.step(actions)
+        else:
+            with pytest.warns(crash_v0.IllegalActionWarning, match="not to act, expected noop"):
+                _, rewards, *_ = env.step(actions)
+            assert [rewards[agent] for agent in actions] == [-1, -1, 2]
+
+
+@pytest.mark.parametrize("made", [crash_v0.raw_env, crash_v0.env])
+def test_nothing_is_seen_before_reset(made: Any) -> None:
+    env = made()
+    for call in (env.last, lambda: env.observe("player_0")):
+        with pytest.raises(RuntimeError, match=r"call reset\(\)"):
+            call()
+
+
+@pytest.mark.parametrize("made", [crash_v0.raw_env, crash_v0.env, crash_v0.parallel_env])
+def test_seeds_and_scores_that_are_none_are_refused(made: Any) -> None:
+    for seed in (True, -1, 1.5):
+        with pytest.raises(ValueError, match=f"seed={seed}: expected a whole number from 0"):
+            made().reset(seed=seed)
+    with pytest.raises(ValueError, match="scores=5: expected 3 whole numbers"):
+        made(scores=5)
+    with pytest.raises(ValueError, match="scores=5: expected 3 whole numbers"):
+        made().reset(options={"scores": 5})
+
+
+@pytest.mark.parametrize("first_deal", [-1, True, 0.5])
+def test_a_first_deal_that_is_no_number_is_refused(first_deal: Any) -> None:
+    with pytest.raises(ValueError, match=f"first_deal={first_deal}: expected a whole number from 0"):
+        Game(CrashRules.preset("online"), first_deal=first_deal)
