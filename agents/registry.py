@@ -13,7 +13,7 @@ from typing import Any
 
 from .protocol import Agent
 
-__all__ = ["AgentError", "agent_names", "make"]
+__all__ = ["AgentError", "agent_names", "make", "what_lacks"]
 
 
 class AgentError(ValueError):
@@ -132,14 +132,18 @@ def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) 
         if text in _BUILT_IN or text.lower().endswith(".onnx"):
             raise
         raise AgentError(f"agent {text!r}: its factory raised {_said(error)}") from error
-    wrong = None
-    if not isinstance(getattr(agent, "name", None), str):
-        wrong = "a text `name`"
-    elif not callable(getattr(agent, "act_many", None)):
-        wrong = "a method `act_many(views, rng)`"
-    elif not callable(getattr(agent, "act", None)):
-        wrong = "a method `act(view, rng)` (the base class BaseAgent supplies it)"
-    if wrong:
+    if wrong := what_lacks(agent):
         raise AgentError(f"agent {text!r}: the factory made a {type(agent).__name__}, which lacks {wrong}")
     made: Agent = agent
     return made
+
+
+def what_lacks(agent: object) -> str | None:
+    """Return what something lacks to be an agent, None if it is one."""
+    if not isinstance(getattr(agent, "name", None), str):
+        return "a text `name`"
+    if not callable(getattr(agent, "act_many", None)):
+        return "a method `act_many(views, rng)`"
+    if not callable(getattr(agent, "act", None)):
+        return "a method `act(view, rng)` (the base class BaseAgent supplies it)"
+    return None

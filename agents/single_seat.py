@@ -44,9 +44,11 @@ from ..envs.crash.presets import load_rules
 from ..envs.crash.render import Rendered, RenderMode, render_game
 from ..envs.crash.rules import CrashRules, RulesError
 from ..envs.crash.scoring import margins
+from ..envs.crash.starts import check_seed
 from ..envs.deals import fresh_seed
+from .answers import AnswerError, ask
 from .protocol import Agent
-from .registry import make
+from .registry import AgentError, make, what_lacks
 
 if TYPE_CHECKING:
     from ..envs.crash.record_values import GameRecord
@@ -146,12 +148,15 @@ class SingleSeat(gymnasium.Env[Observation, int]):
             opponents: as for the class.
 
         Raises:
-            ValueError: unknown names, none at all, or more agents than seats.
+            ValueError: unknown names, what is no agent, none at all, or more agents than seats.
         """
         given = [opponents] if isinstance(opponents, str) or not isinstance(opponents, Sequence) else list(opponents)
         others = self.rules.players - 1
         if not 1 <= len(given) <= others:
             raise ValueError(f"opponents: expected 1 to {others} for players={self.rules.players}, got {len(given)}")
+        for agent in given:
+            if not isinstance(agent, str) and (wrong := what_lacks(agent)):
+                raise AgentError(f"opponents: expected agents or names of agents, got {agent!r}, which lacks {wrong}")
         made = {name: make(name) for name in given if isinstance(name, str)}  # one agent a name, asked in one batch
         agents = [made[agent] if isinstance(agent, str) else agent for agent in given]
         self._opponents = (*agents, *[agents[-1]] * (others - len(agents)))
@@ -182,11 +187,13 @@ class SingleSeat(gymnasium.Env[Observation, int]):
             options: `scores` (by seat) and `dealer` to start from.
 
         Raises:
-            ValueError: unknown options, or scores or a dealer that do not fit the rules.
+            ValueError: a seed that is no whole number from 0, unknown options, or scores or a dealer that do not fit the
+                rules; or an opponent's answer that is no action.
         """
+        seed = None if seed is None else check_seed(seed)
         unknown = set(options or ()) - {"scores", "dealer"}
         if unknown:
-            raise ValueError(f"options: expected 'scores' or 'dealer', got {', '.join(map(repr, sorted(unknown)))}")
+            raise ValueError(f"options: expected 'scores' or 'dealer', got {', '.join(sorted(map(repr, unknown)))}")
         first_deal = 0
         if seed is None and self._seed is None:
             seed = fresh_seed()
@@ -194,7 +201,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
             first_deal = self._game.deal_number
         super().reset(seed=seed)
         if seed is not None:
-            self._seed = int(seed)
+            self._seed = seed
             # A branch of its own, so that what the agents draw has nothing to do with seats and deals.
             self._agents_rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(1,)))
         assert self._seed is not None
@@ -215,7 +222,8 @@ class SingleSeat(gymnasium.Env[Observation, int]):
 
         Raises:
             RuntimeError: before `reset`, or after the end of the episode.
-            IllegalActionError: an action that the mask rules out, with ``illegal="raise"``.
+            IllegalActionError: an action that the mask rules out, with ``illegal="raise"``; an opponent's illegal action.
+            AnswerError: an opponent's answer that is no action; it is named.
         """
         game = self.game
         if game.is_over or self._lost:
@@ -289,8 +297,17 @@ class SingleSeat(gymnasium.Env[Observation, int]):
             for seats in asked.values():
                 agent = self._agent_of(seats[0])
                 views = ViewBatch.of([view_of(game, seat) for seat in seats])
-                for seat, action in zip(seats, agent.act_many(views, self._agents_rng).tolist(), strict=True):
-                    self._note(game.step(action, seat))
+                who = f"opponent {agent.name!r} failed in the {game.phase.label} phase"
+                try:
+                    actions = ask(agent, views, self._agents_rng)
+                except AnswerError as error:
+                    raise AnswerError(f"{who}: {error}") from error
+                for seat, action in zip(seats, actions, strict=True):
+                    try:
+                        events = game.step(action, seat)
+                    except IllegalActionError as error:
+                        raise IllegalActionError(f"{who}: {error}") from error
+                    self._note(events)
 
     def _agent_of(self, seat: int) -> Agent:
         return self._opponents[(seat - self._seat - 1) % self.rules.players]
