@@ -22,10 +22,12 @@ from typing import BinaryIO, Literal
 import numpy as np
 
 from ..agents.protocol import Agent, BaseAgent
-from ..agents.registry import make
+from ..agents.registry import AgentError, make, what_lacks
+from ..envs.crash.actions import action_number
 from ..envs.crash.game import Game
 from ..envs.crash.record import record_of
 from ..envs.crash.rules import CrashRules
+from ..envs.crash.starts import check_seed
 from .arena_result import ArenaResult, BoardSums
 from .files import whole_file
 from .line_ups import labels, line_ups, seatings
@@ -125,16 +127,19 @@ def run_arena(
             with any number of jobs; JSON lines if its name ends in ``.jsonl``, else text. It is written whole or not at all.
 
     Raises:
-        AgentError: an agent that cannot be made.
+        AgentError: an agent that cannot be made, or what is none.
         ArenaError: an agent that failed, named with phase and game; or a worker process that died.
-        ArenaSetupError: fewer than two agents, or fewer than one game or job.
+        ArenaSetupError: fewer than two agents, or games or jobs that are no whole number from 1.
+        RulesError: a seed that is no whole number from 0.
         OSError: the records cannot be written.
     """
     if len(agents) < 2:
         raise ArenaSetupError(f"an arena needs two or more agents, got {len(agents)}")
-    for name, count in (("games", games), ("jobs", 1 if jobs is None else jobs)):
-        if count < 1:
-            raise ArenaSetupError(f"{name}={count}: expected 1 or more")
+    games, jobs = _count("games", games), None if jobs is None else _count("jobs", jobs)
+    seed = check_seed(seed)
+    for agent in agents:
+        if not isinstance(agent, str | Path) and (wrong := what_lacks(agent)):
+            raise AgentError(f"agents: expected agents or names of agents, got {agent!r}, which lacks {wrong}")
     made = [make(agent) if isinstance(agent, str | Path) else agent for agent in agents]
     for agent in made:
         if isinstance(agent, BaseAgent):
@@ -164,6 +169,13 @@ def run_arena(
             pieces = _in_this_process(plan, made, report)
         sums = BoardSums.joined(_in_order(pieces, file))
     return _result(plan, sums, games_asked=games)
+
+
+def _count(option: str, given: object) -> int:
+    number = action_number(given)
+    if number is None or number < 1:
+        raise ArenaSetupError(f"{option}={given!r}: expected 1 or more, a whole number")
+    return number
 
 
 def _in_order(pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None) -> list[BoardSums]:

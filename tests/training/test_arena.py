@@ -10,9 +10,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from prial.agents import AgentError
+from prial.agents import Agent, AgentError
 from prial.envs.crash.game import Game, Phase
-from prial.envs.crash.rules import CrashRules
+from prial.envs.crash.rules import CrashRules, RulesError
 from prial.training.arena import ArenaError, ArenaResult, ArenaSetupError, run_arena
 from prial.training.arena_result import AgentScore, PairScore, _more_games
 from prial.training.line_ups import labels, line_ups, seatings
@@ -329,6 +329,13 @@ def test_integers_of_other_kinds_will_do() -> None:
         run_arena([Answers(answer), Lays()], rules=ONE_HAND, games=2)
 
 
+def test_a_seed_of_numpy_is_the_same_as_the_number() -> None:
+    agents: list[Agent] = [Folds(), Lays()]
+    assert run_arena(agents, rules=ONE_HAND, games=4, seed=np.int64(3)) == run_arena(  # type: ignore[arg-type]
+        agents, rules=ONE_HAND, games=4, seed=3
+    )
+
+
 @pytest.mark.parametrize("error", [SystemExit("enough"), GeneratorExit("enough")])
 def test_an_agent_that_asks_to_exit_is_named_like_any_other_that_fails(error: BaseException) -> None:
     def leaves(views: object) -> None:
@@ -377,11 +384,17 @@ def test_a_worker_that_dies_is_noticed() -> None:
         ({"agents": ["greedy"]}, "needs two or more agents, got 1"),
         ({"games": 0}, "games=0: expected 1 or more"),
         ({"jobs": 0}, "jobs=0: expected 1 or more"),
+        ({"games": 1.5}, "games=1.5: expected 1 or more"),
+        ({"games": True}, "games=True: expected 1 or more"),
+        ({"jobs": 1.5}, "jobs=1.5: expected 1 or more"),
+        ({"seed": -1}, "seed=-1: expected a whole number from 0"),
+        ({"seed": 0.5}, "seed=0.5: expected a whole number from 0"),
+        ({"agents": ["greedy", 3]}, "agents: expected agents or names of agents, got 3"),
     ],
 )
 def test_what_cannot_be_played_is_refused(wrong: dict[str, object], message: str) -> None:
     options: dict[str, object] = {"agents": ["greedy", "random"], "rules": ONLINE, **wrong}
-    with pytest.raises(ArenaSetupError, match=message):
+    with pytest.raises((ArenaSetupError, AgentError, RulesError), match=message):
         run_arena(**options)  # type: ignore[arg-type]
 
 
