@@ -6,6 +6,7 @@ inside the function, so that `prial --help` answers at once. To add one: write t
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from .commands import agents, arena, arrangements, export, play, quickstart, replay, rules, standings, tables, train
-from .console import complain, never_fail_to_encode
+from .console import complain, let_go_of_output, never_fail_to_encode
 
 __all__ = ["app", "main"]
 
@@ -105,6 +106,23 @@ def main() -> None:
     never_fail_to_encode()
     if not sys.flags.safe_path:
         sys.path.append(str(Path.cwd()))  # agents named as module:factory may lie in the current folder
-    # Given here, a width below 50 columns is respected as well.
-    app(prog_name="prial", terminal_width=min(shutil.get_terminal_size().columns, 100))
-    sys.exit(0)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) == 0:
+        del os.environ["COLUMNS"]  # no width at all: as if unsaid
+    try:
+        # Given here, a width below 50 columns is respected as well.
+        code = app(prog_name="prial", terminal_width=min(shutil.get_terminal_size().columns, 100))
+    except SystemExit as end:
+        code = end.code
+    except OSError as error:  # a file or standard output that takes no more; those with a name have been told already
+        complain(f"Error: {error.strerror or error}")
+        code = 1
+    try:
+        if sys.stdout is not None:  # it is where it was closed before the start
+            sys.stdout.flush()
+    except OSError as error:
+        if not code and not isinstance(error, BrokenPipeError):  # whoever stops reading has seen enough
+            complain(f"Error: standard output: {error.strerror or error}")
+        code = code or 1
+        let_go_of_output()
+    sys.exit(code)

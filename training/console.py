@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CommandError",
     "complain",
+    "let_go_of_output",
     "never_fail_to_encode",
     "output",
     "progress_bar",
@@ -38,6 +40,13 @@ def never_fail_to_encode() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def let_go_of_output() -> None:
+    """Drop what standard output would not take, so that the end of the program does not stumble over it again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 def complain(text: str) -> None:

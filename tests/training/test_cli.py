@@ -56,6 +56,30 @@ def is_refused(result: Result, message: str, code: int = 2) -> None:
     assert result.stdout == ""
 
 
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that takes nothing")
+@pytest.mark.parametrize("words", [("agents",), ("agents", "--json"), ("--help",), ("rules", "online")])
+def test_output_that_cannot_be_written_is_said_in_a_line(words: tuple[str, ...]) -> None:
+    with FULL.open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "from prial.training.cli import main; main()", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=120,
+            check=False,
+        )
+    assert (done.returncode, done.stderr.decode()) == (1, "Error: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", [("agents",), ("rules", "online"), ("--help",)])
+def test_a_width_of_no_columns_is_as_if_unsaid(words: tuple[str, ...]) -> None:
+    done = start(*words, COLUMNS="0")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == start(*words).stdout
+
+
 # ---- the command itself -----------------------------------------------------------------------------------------------
 
 
