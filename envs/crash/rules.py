@@ -93,10 +93,10 @@ class CrashRules:
     name: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        for option in fields(self):
-            value = getattr(self, option.name)
+        for each in fields(self):
+            value = getattr(self, each.name)
             if isinstance(value, Integral) and not isinstance(value, bool):
-                object.__setattr__(self, option.name, int(value))  # numpy's integers too
+                object.__setattr__(self, each.name, int(value))  # numpy's integers too
         _check_int("players", self.players, 2, MAX_PLAYERS)
         _check_int("cards_dealt", self.cards_dealt, 3, 13)
         _check_choice("lowest_hand", self.lowest_hand, LowestHand)
