@@ -25,6 +25,15 @@ def ask(agent: Agent, views: ViewBatch, rng: np.random.Generator) -> list[int]:
     Raises:
         AnswerError: the answer is no array (or list) of whole numbers (n,).
         BaseException: whatever the agent itself raises.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> from ..envs.crash.rules import CrashRules
+    >>> from .registry import make
+    >>> game = Game(CrashRules.preset("online"), seed=7)
+    >>> views = ViewBatch.of([view_of(game, seat) for seat in game.pending])
+    >>> len(ask(make("greedy"), views, np.random.default_rng(0)))
+    3
     """
     answer: object = agent.act_many(views, rng)
     expected = f"expected int32 ({len(views)},)"
