@@ -30,6 +30,15 @@ def ask(agent: Agent, views: ViewBatch, rng: np.random.Generator) -> list[int]:
     >>> from ..envs.crash.observation import view_of
     >>> from ..envs.crash.rules import CrashRules
     >>> from .registry import make
+    >>> game = Game(CrashRules.preset("online"), seed=1)
+    >>> actions = ask(make("greedy"), ViewBatch.of([view_of(game, 0)]), np.random.default_rng(0))
+    >>> len(actions), game.is_legal(actions[0], 0)
+    (1, True)
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> from ..envs.crash.rules import CrashRules
+    >>> from .registry import make
     >>> game = Game(CrashRules.preset("online"), seed=7)
     >>> views = ViewBatch.of([view_of(game, seat) for seat in game.pending])
     >>> len(ask(make("greedy"), views, np.random.default_rng(0)))
