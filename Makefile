@@ -1,11 +1,11 @@
 # Works with any POSIX shell. Variables to set on the command line or in the environment:
 #   PYTHON        interpreter that makes .venv (3.11 to 3.13)
 #   PIP_FLAGS     further arguments of pip, such as another package index
-#   PYTEST_FLAGS  arguments of pytest, such as "-n auto -m 'not slow'"
+#   PYTEST_FLAGS  arguments of pytest; "-n auto" runs the slow tests too, '-n auto -m slow' those alone
 #   BENCH_FLAGS, SOAK_FLAGS, TABLES_FLAGS, STANDINGS_FLAGS  arguments of the commands of those targets, such as "--jobs 2"
 PYTHON ?= python3
 PIP_FLAGS ?=
-PYTEST_FLAGS ?= -n auto --dist loadgroup
+PYTEST_FLAGS ?= -n auto --dist loadgroup -m "not slow"
 
 VENV = .venv
 BIN = $(VENV)/bin

@@ -81,7 +81,7 @@ def test_other_rules_are_refused_with_both_sides_and_the_cut_off_does_not_matter
 
 @pytest.mark.parametrize("temperature", [-1.0, float("nan")])
 def test_temperatures_are_zero_or_more(temperature: float) -> None:
-    with pytest.raises(ValueError, match=r"temperature=.*expected 0 or more"):
+    with pytest.raises(ValueError, match=r"temperature=.*expected a finite number, 0 or more"):
         ScorerAgent("weaker", weaker, rules=ONLINE, k=8, temperature=temperature)
 
 
