@@ -54,7 +54,7 @@ def arena(
         raise CommandError(
             f"an arena needs two or more agents, got only {agents[0]!r}; for example: {agents[0]} greedy"
         )
-    if records is not None and records.exists():
+    if records is not None and records.is_file():
         raise CommandError(f"--records: there is a {str(records)!r} already; name another file, or move that one away")
     asked = rules_from(rules, players, settings)
     from ..arena import run_arena
