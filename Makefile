@@ -32,7 +32,7 @@ help:
 	@echo "make types       check types (mypy)"
 	@echo "make docs        make what docs/ takes from the code, and build the site into build/docs"
 	@echo "make bench       time the kernels"
-	@echo "make soak        play a million random rounds with invariants checked"
+	@echo "make soak        play a million random rounds of every rule set with invariants checked"
 	@echo "make tables      make the tables of percentile anew, those that are not there already"
 	@echo "make standings   play all built-in agents under every rule set, into docs/strength.md"
 	@echo "make clean       remove builds and caches, but not $(VENV)"
@@ -65,7 +65,7 @@ bench: $(USE)
 	$(BIN)/python -m prial.training.benchmarks $(BENCH_FLAGS)
 
 soak: $(USE)
-	$(BIN)/python -m prial.training.soak $(SOAK_FLAGS)
+	$(BIN)/prial soak $(SOAK_FLAGS)
 
 tables: $(USE)
 	$(BIN)/prial tables percentile --all --out agents/data/percentile $(TABLES_FLAGS)

@@ -15,7 +15,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import agents, arena, arrangements, export, play, quickstart, replay, rules, standings, tables, train
+from .commands import (
+    agents,
+    arena,
+    arrangements,
+    export,
+    play,
+    quickstart,
+    replay,
+    rules,
+    soak,
+    standings,
+    tables,
+    train,
+)
 from .console import complain, let_go_of_output, never_fail_to_encode
 
 __all__ = ["app", "main"]
@@ -96,6 +109,7 @@ app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
+app.command("soak")(soak.soak)
 app.command("standings")(standings.standings)
 app.add_typer(tables.app, name="tables")
 app.add_typer(train.app, name="train")

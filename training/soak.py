@@ -1,16 +1,17 @@
-"""`make soak`: a million random rounds of every rule set, with everything that must always hold checked at every step.
+"""`prial soak`: random rounds of every rule set, with everything that must always hold checked at every step.
 
 Rare rule faults show themselves once in ten thousand rounds. Play is random: mostly undominated arrangements, now and then
 any legal one or nothing at all, random exchanges and calls, rounds from scores near the target. What is checked: cards and
 turns, masks against legality, what each seat may know, scores and their floor, margins, the end of the game, replay from
 events, copies.
+
+>>> run_soak(rounds=3, seed=2, jobs=1, rules=[CrashRules.preset("online")]).rounds
+3
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,11 +28,10 @@ from ..envs.crash.presets import preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.scoring import highest_seats, margins
 from ..envs.crash.worlds import sample_world
-from .console import complain, never_fail_to_encode, output, progress_bar
 from .match import Tick
 from .workers import spread
 
-__all__ = ["SoakError", "SoakResult", "main", "run_soak", "soak_rules"]
+__all__ = ["SoakError", "SoakResult", "run_soak", "soak_rules"]
 
 CHUNK = 500
 """Rounds of one piece of work."""
@@ -58,9 +58,19 @@ class SoakResult:
     counts: dict[str, int]
 
 
-def soak_rules() -> tuple[CrashRules, ...]:
-    """Return what is played: every rule set and number of players it is for, calls and finishes, and its table options."""
-    tables = [(name, players) for name in preset_names() for players in read_preset(name)["in_use"]["players"]]
+def soak_rules(*names: str) -> tuple[CrashRules, ...]:
+    """Return what is played: rule sets with every number of players they are for, calls and finishes, and table options.
+
+    Args:
+        names: of shipped rule sets; all of them if there are none.
+
+    Raises:
+        RulesError: there is no such rule set.
+
+    >>> {rules.players for rules in soak_rules("bga")}
+    {2, 3, 4, 5}
+    """
+    tables = [(name, players) for name in names or preset_names() for players in read_preset(name)["in_use"]["players"]]
     variants: list[dict[str, Any]] = [
         {},
         {"quads_bonus": 1, "max_rounds": 3},
@@ -228,7 +238,7 @@ def run_soak(
     Args:
         rounds: how many, spread evenly over the rules in pieces of 500.
         seed: of everything; the same rounds with any number of jobs.
-        jobs: worker processes; None for all cores, 0 for none (in this process).
+        jobs: processes; None for all cores, 1 for this one alone.
         rules: what to play; `soak_rules` if None.
         progress: called with the rounds played and all there are.
 
@@ -244,38 +254,14 @@ def run_soak(
         if progress is not None:
             progress(done, rounds)
 
-    if jobs == 0:
+    workers = min(jobs or os.cpu_count() or 1, pieces)
+    if workers == 1:
         for number in range(pieces):
             counts += _play_piece(plan, None, number, _no_tick)
             report(counts["round"])
     else:
-        workers = min(jobs or os.cpu_count() or 1, pieces)
         for _, piece in spread(_play_piece, plan, pieces, make_state=_nothing, jobs=workers, progress=report):
             counts += piece
     seconds = time.perf_counter() - start
     happened = {name: counts[name] for name in sorted(counts) if name not in ("round", "game")}
     return SoakResult(rounds=counts["round"], games=counts["game"], seconds=seconds, counts=happened)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the soak from the command line; return 1 if a check failed."""
-    parser = argparse.ArgumentParser(prog="python -m prial.training.soak", description=main.__doc__)
-    parser.add_argument("--rounds", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=None, help="worker processes; 0 for none, default all cores")
-    options: Any = parser.parse_args(arguments)
-    never_fail_to_encode()
-    try:
-        with progress_bar("Playing") as progress:
-            result = run_soak(rounds=options.rounds, seed=options.seed, jobs=options.jobs, progress=progress)
-    except SoakError as error:
-        complain(f"Error: {error}")
-        return 1
-    console = output()
-    console.print(f"{result.rounds:,} rounds, {result.games:,} games, no fault, in {result.seconds:,.0f} s.")
-    console.print("Seen: " + ", ".join(f"{name} {count:,}" for name, count in result.counts.items()))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

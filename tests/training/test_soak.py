@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner, Result
 
 from prial.envs.crash.game import Game
 from prial.envs.crash.rules import CrashRules
 from prial.training import soak
+from prial.training.cli import app
 from prial.training.soak import SoakError, run_soak, soak_rules
 
 
@@ -40,7 +43,7 @@ def test_a_little_of_every_rule(part: int, monkeypatch: pytest.MonkeyPatch) -> N
     ticks: list[tuple[int, int]] = []
     rounds = 8 * len(rules)
     result = run_soak(
-        rounds=rounds, seed=part, jobs=0, rules=rules, progress=lambda done, total: ticks.append((done, total))
+        rounds=rounds, seed=part, jobs=1, rules=rules, progress=lambda done, total: ticks.append((done, total))
     )
     assert result.rounds >= rounds
     assert result.games > 20
@@ -51,10 +54,10 @@ def test_a_little_of_every_rule(part: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_workers_play_the_same_rounds() -> None:
     rules = [CrashRules.preset("online"), CrashRules.preset("bga", players=2)]
-    alone = run_soak(rounds=1000, seed=3, jobs=0, rules=rules)
+    alone = run_soak(rounds=1000, seed=3, jobs=1, rules=rules)
     spread = run_soak(rounds=1000, seed=3, jobs=2, rules=rules)
     assert (alone.rounds, alone.games, alone.counts) == (spread.rounds, spread.games, spread.counts)
-    assert run_soak(rounds=1000, seed=4, jobs=0, rules=rules).counts != alone.counts
+    assert run_soak(rounds=1000, seed=4, jobs=1, rules=rules).counts != alone.counts
 
 
 def _leaky(game: Game, seat: int, rng: np.random.Generator) -> Game:
@@ -78,17 +81,33 @@ def test_a_fault_is_noticed_and_told_with_seed_table_and_rules(fault: str, monke
     }
     monkeypatch.setattr(where, name, broken[fault])
     with pytest.raises(SoakError, match=f"{message} .seed=1, table=[0-9]+, rules=CrashRules"):
-        run_soak(rounds=500, seed=1, jobs=0, rules=[CrashRules.preset("bga")])
+        run_soak(rounds=500, seed=1, jobs=1, rules=[CrashRules.preset("bga")])
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def prial(*words: str) -> Result:
+    return CliRunner().invoke(app, ["soak", *words], prog_name="prial")
+
+
+def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "CHUNK", 20)
-    assert soak.main(["--rounds", "40", "--jobs", "0"]) == 0
-    assert "40 rounds" in capsys.readouterr().out
+    result = prial("bga", "online", "--rounds", "40", "--jobs", "1")
+    assert result.exit_code == 0
+    told = result.stdout.splitlines()
+    assert [line.split(",")[0] for line in told[::2]] == ["bga: 40 rounds", "online: 40 rounds"]
+    assert all("no fault" in line for line in told[::2])
+    asked = json.loads(prial("--rounds", "20", "--jobs", "1", "--json").stdout)
+    assert {name: result["rounds"] for name, result in asked.items()} == {"online": 20, "bga": 20, "traditional": 20}
 
     def broken(points: Sequence[int]) -> tuple[float, ...]:
         raise ZeroDivisionError("margins")
 
     monkeypatch.setattr(soak, "margins", broken)
-    assert soak.main(["--rounds", "40", "--jobs", "0"]) == 1
-    assert "Error: margins (seed=1, table=" in capsys.readouterr().err
+    result = prial("--rounds", "40", "--jobs", "1")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: margins (seed=1, table=")
+
+
+def test_rules_that_do_not_ship_are_refused() -> None:
+    result = prial("onlin", "--rounds", "1")
+    assert result.exit_code == 2
+    assert "'onlin' is no rule set that ships: there are online, bga, traditional" in result.stderr
