@@ -132,6 +132,10 @@ def run_arena(
         ArenaSetupError: fewer than two agents, or games or jobs that are no whole number from 1.
         RulesError: a seed that is no whole number from 0.
         OSError: the records cannot be written.
+
+    >>> result = run_arena(["greedy", "random"], rules=CrashRules.preset("online", players=2), games=4, seed=1)
+    >>> result.games, [score.agent for score in result.agents]
+    (4, ['greedy', 'random'])
     """
     if len(agents) < 2:
         raise ArenaSetupError(f"an arena needs two or more agents, got {len(agents)}")

@@ -69,7 +69,14 @@ _DIFFERENCES = (
 
 
 def as_dict(result: ArenaResult) -> dict[str, Any]:
-    """Return a result as plain JSON values: everything needed to repeat it, and every figure with its interval."""
+    """Return a result as plain JSON values: everything needed to repeat it, and every figure with its interval.
+
+    >>> from ..envs.crash.rules import CrashRules
+    >>> from .arena import run_arena
+    >>> result = run_arena(["greedy", "random"], rules=CrashRules.preset("online", players=2), games=4, seed=1)
+    >>> as_dict(result)["games"], as_dict(result)["pairs"][0]["agents"]
+    (4, ['greedy', 'random'])
+    """
     return {
         "rules": result.rules.to_dict(),
         "seed": result.seed,

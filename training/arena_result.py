@@ -135,7 +135,13 @@ class BoardSums:
         )
 
     def add(self, row: int, seating: Sequence[int], tally: GameTally) -> None:
-        """Count a game of board `row`, in place."""
+        """Count a game of board `row`, in place.
+
+        >>> sums = BoardSums.empty(boards=1, agents=2)
+        >>> sums.add(0, [0, 1, 1], GameTally.empty(3))
+        >>> sums.agents[0, :, 0].tolist()  # seats taken
+        [1.0, 2.0]
+        """
         seats_of = {number: [s for s, who in enumerate(seating) if who == number] for number in sorted(set(seating))}
         for number, seats in seats_of.items():
             self.agents[row, number] += (

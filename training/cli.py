@@ -2,6 +2,10 @@
 
 A command is a function in a room of `prial.training.commands`. Its module imports what is light; what computes is imported
 inside the function, so that `prial --help` answers at once. To add one: write the function, and name it below.
+
+>>> app(["rules", "--json", "online"], prog_name="prial", standalone_mode=False)  # doctest: +ELLIPSIS
+{
+  ...
 """
 
 from __future__ import annotations

@@ -71,7 +71,11 @@ def shows_symbols() -> bool:
 
 
 def show_json(value: Any, *, indent: int | None = None) -> None:
-    """Write a value as JSON in pure ASCII on standard output."""
+    r"""Write a value as JSON in pure ASCII on standard output.
+
+    >>> show_json({"suit": "♠"})
+    {"suit": "\u2660"}
+    """
     sys.stdout.write(json.dumps(value, indent=indent, allow_nan=False) + "\n")
 
 

@@ -49,6 +49,11 @@ def export_run(folder: str | Path, target: str | Path) -> dict[str, Any]:
         RunError, ConfigError: nothing to export.
         ExportError: the export does not agree with the network.
         ValueError: the target does not end in ``.onnx``.
+
+    >>> export_run("runs/mine", "bot.txt")
+    Traceback (most recent call last):
+        ...
+    prial.training.export.ExportError: 'bot.txt': expected a file name ending in .onnx
     """
     path = Path(target)
     if path.suffix != ".onnx":

@@ -45,6 +45,11 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
 
     Raises:
         OSError: it cannot be written; nothing has changed.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder) / "new" / "game.txt", "a record")
+    ...     (Path(folder) / "new" / "game.txt").read_text()
+    'a record'
     """
     with whole_file(path) as file:
         file.write(content.encode("utf-8") if isinstance(content, str) else content)

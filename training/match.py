@@ -117,6 +117,15 @@ def play_games(
     Raises:
         ArenaError: an agent raised or answered wrongly.
         Interrupted: by `tick`.
+
+    >>> from ..agents.registry import make
+    >>> rules, agents = CrashRules.preset("online", players=2), [make("greedy"), make("greedy")]
+    >>> rngs = [np.random.default_rng(number) for number in range(2)]
+    >>> tallies = play_games(
+    ...     rules, [(0, (0, 1)), (0, (1, 0))], agents, names="AB", seed=1, rngs=rngs, tick=lambda ended: None
+    ... )
+    >>> tallies[0].win_shares.tolist() == tallies[1].win_shares.tolist()  # the seats, not the agents, make the difference
+    True
     """
     fresh: dict[int, Game] = {}
     tables = []

@@ -22,7 +22,16 @@ Floats = npt.NDArray[np.float32]
 
 
 def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Floats, context: Floats) -> Floats:
-    """Return the logits of `CandidateScorer.forward`, computed from its weights: float32 (n, k + 4)."""
+    """Return the logits of `CandidateScorer.forward`, computed from its weights: float32 (n, k + 4).
+
+    >>> network = CandidateScorer(CrashRules.preset("online"))
+    >>> weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
+    >>> candidates = np.ones((1, 2, network.trunk[0].in_features - len(network.scale)), np.float32)
+    >>> context = np.ones((1, len(network.scale)), np.float32)
+    >>> logits, _ = network(torch.from_numpy(candidates), torch.from_numpy(context))
+    >>> np.allclose(numpy_scores(weights, network.scale.numpy(), candidates, context), logits.detach(), atol=1e-5)
+    True
+    """
 
     def linear(name: str, x: Floats) -> Floats:
         return np.asarray(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], np.float32)

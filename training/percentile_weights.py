@@ -73,6 +73,9 @@ def compare_weights(
         boards: how many starts, each played from every seat.
         seed: of the deals and of the opponents' chance.
         progress: called with games done and games in all.
+
+    >>> [score.weight for score in compare_weights(CrashRules.preset("online"), [3, 0], boards=2)]
+    [3.0, 0.0]
     """
     players = rules.players
     total, done = boards * players * len(weights), 0

@@ -162,6 +162,12 @@ def evaluate(scorer: CandidateScorer, config: PPOConfig, *, step: int) -> tuple[
 
     Deals come from a branch of the seed that training never uses. The rating is in Elo points above that opponent, by
     Plackett and Luce: a share of ``g / (g + n - 1)`` against ``n - 1`` equals stands for a strength ratio of ``g``.
+
+    >>> from .ppo_config import load_ppo_config
+    >>> config = load_ppo_config("ppo-online", {"evaluate_games": 12})
+    >>> share, rating = evaluate(CandidateScorer(config.made_rules()), config, step=0)
+    >>> 0 <= share <= 1
+    True
     """
     rules = config.made_rules()
     learner = torch_agent(scorer, name="learner", rules=rules, k=config.candidates)

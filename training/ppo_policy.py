@@ -57,6 +57,13 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         rules: the rules of the environment.
         hidden: widths of the trunk's layers.
         kwargs: passed on.
+
+    >>> from ..agents.single_seat import SingleSeat
+    >>> rules = CrashRules.preset("online")
+    >>> table = SingleSeat(rules, opponents="greedy")
+    >>> policy = ScorerPolicy(table.observation_space, table.action_space, lambda _: 1e-3, rules=rules, hidden=(8,))
+    >>> policy.scorer.candidate_head.in_features
+    8
     """
 
     def __init__(

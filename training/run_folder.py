@@ -47,6 +47,11 @@ def check_tensors(got: Mapping[str, _Tensor], wanted: Mapping[str, _Tensor], *, 
 
     Raises:
         RunError: it does not; the message names the file and the first difference.
+
+    >>> check_tensors({"bias": tensor([0, 0])}, {"bias": tensor([0])}, where=Path("step-100"))
+    Traceback (most recent call last):
+        ...
+    prial.training.run_folder.RunError: 'step-100' does not fit the run's network: bias has shape (2,), expected shape (1,)
     """
     for name in sorted(got.keys() | wanted.keys()):
         has = f"shape {tuple(got[name].shape)}" if name in got else "no such tensor"

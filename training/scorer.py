@@ -22,7 +22,11 @@ _FAR_BELOW = -1e8
 
 
 def masked_logits(logits: Tensor, mask: Tensor) -> Tensor:
-    """Return logits with everything that the mask (bool, same shape) rules out pushed far below all others."""
+    """Return logits with everything that the mask (bool, same shape) rules out pushed far below all others.
+
+    >>> masked_logits(torch.zeros(3), torch.tensor([True, False, True])).softmax(0).tolist()
+    [0.5, 0.0, 0.5]
+    """
     return torch.where(mask, logits, torch.full_like(logits, _FAR_BELOW))
 
 

@@ -50,6 +50,10 @@ class PlayedGame:
 
     Raises:
         AgentError: an agent that there is not.
+
+    >>> played = PlayedGame.new(CrashRules.preset("online"), ["percentile", "greedy"], seed=7, seat=1)
+    >>> played.names
+    ('greedy', 'you', 'percentile')
     """
 
     def __init__(self, game: Game, agents: Sequence[str], *, seed: int) -> None:

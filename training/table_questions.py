@@ -157,7 +157,18 @@ class Question(ABC):
 
 
 class ExchangeQuestion(Question):
-    """Keep the hand, or exchange it unseen."""
+    """Keep the hand, or exchange it unseen.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> from ..envs.crash.rules import CrashRules
+    >>> from .table_style import Style
+    >>> game = Game(CrashRules.preset("bga", players=2), seed=7)
+    >>> teller = Teller(game.rules, names=("you", "greedy"), seat=0, style=Style())
+    >>> question = ExchangeQuestion(view_of(game, 0), teller)
+    >>> question.answer("ke").action == question.layout.keep
+    True
+    """
 
     prompt = "keep or exchange? "
     _first_words = ("keep", "exchange")

@@ -47,6 +47,22 @@ class Session:
         terminal: where the person is.
         style: what the terminal can show.
         path: where the game is kept from now on; None to ask when leaving.
+
+    >>> class Typed(list):
+    ...     def read(self, prompt):
+    ...         return self.pop(0)
+    ...
+    ...     def write(self, text):
+    ...         pass
+    ...
+    ...     def pause(self):
+    ...         return True
+    >>> from ..envs.crash.rules import CrashRules
+    >>> played = PlayedGame.new(CrashRules.preset("online"), ["greedy"], seed=7)
+    >>> Session(played, Typed(["1", "", "quit", "n"]), style=Style()).run()
+    False
+    >>> played.game.rounds_played
+    1
     """
 
     def __init__(self, played: PlayedGame, terminal: Terminal, *, style: Style, path: Path | None = None) -> None:

@@ -33,6 +33,11 @@ class Teller:
         names: of all seats, the person's being ``you``.
         seat: the person's.
         style: what the terminal can show.
+
+    >>> from .table_style import Style
+    >>> teller = Teller(CrashRules.preset("online", players=2), names=("you", "greedy"), seat=0, style=Style())
+    >>> teller.scores((2, 1)), teller.does(1, "pass", "passes")
+    ('Score: you 2, greedy 1 (to 7)', 'greedy passes')
     """
 
     def __init__(self, rules: CrashRules, *, names: Sequence[str], seat: int, style: Style) -> None:

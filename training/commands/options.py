@@ -44,6 +44,9 @@ def rules_from(source: str, players: int | None, settings: list[str] | None) -> 
     Raises:
         CommandError: a setting that is not ``option=value``, or an option set twice.
         RulesError: rules that there are not, or that cannot be played.
+
+    >>> rules_from("online", None, ["target=10"]).target
+    10
     """
     from ...envs.crash.presets import load_rules
     from ...envs.crash.rules import CrashRules
