@@ -65,8 +65,8 @@ def test_every_index_goes_to_its_partition_and_back(cards: int) -> None:
         assert partition_slots(count, cards) == laid
         assert partition_index(laid[::-1], cards) == count
         assert tuple(triples[t] for t in table[count] if t >= 0) == laid
-        assert _kernels._partition_index(cards, packed[count]) == count
-        assert _kernels._partition_index(cards, turned[count]) == count
+        assert _kernels.partition_index_of(cards, packed[count]) == count
+        assert _kernels.partition_index_of(cards, turned[count]) == count
     assert count == num_partitions(cards) - 1
 
 

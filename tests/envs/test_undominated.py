@@ -14,7 +14,7 @@ from bridge import Int8, clustered_deals, ids, quads_deals, random_deals, texts
 from oracles import enumerate_np, ranking
 from oracles.cards import read_cards
 from prial.envs.brag import strength_table
-from prial.envs.crash import _kernels
+from prial.envs.crash import _kernels_search as _kernels
 from prial.envs.crash.partitions import (
     CandidateBatch,
     Candidates,

@@ -17,7 +17,7 @@ ENVS_LAYERS = (
     {"cards", "card_picture", "deals", "kernel_cache", "picture", "picture_pixels", "yaml_text"},
     {"brag", "hands_picture"},
     {"crash.rules", "crash.presets"},
-    {"crash._kernels", "crash.partitions", "crash.arrangement", "crash.actions", "crash.features"},
+    {"crash._kernels_search", "crash._kernels", "crash.partitions", "crash.arrangement", "crash.actions", "crash.features"},
     {
         "crash.events",
         "crash.scoring",
