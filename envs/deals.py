@@ -22,6 +22,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from .whole_numbers import whole_number
+
 __all__ = ["DealStream", "fresh_seed"]
 
 _WORD = 1 << 64
@@ -45,7 +47,7 @@ class DealStream:
     """All deals of one table under one seed.
 
     Args:
-        seed: any int from 0 up.
+        seed: any whole number from 0 up, of any type.
         table: which table, 0 .. 2**64 - 1.
 
     >>> DealStream(seed=1).shuffle(range(52), deal=0) == DealStream(seed=1).shuffle(range(52), deal=0)
@@ -57,10 +59,12 @@ class DealStream:
 
     def __post_init__(self) -> None:
         for name, value in (("seed", self.seed), ("table", self.table)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} is an int, not {value!r}")
-            if value < 0:
-                raise ValueError(f"{name} is 0 or more, not {value}")
+            number = whole_number(value)
+            if number is None:
+                raise TypeError(f"{name} is a whole number, not {value!r}")
+            if number < 0:
+                raise ValueError(f"{name} is 0 or more, not {number}")
+            object.__setattr__(self, name, number)
         if self.table >= _WORD:
             raise ValueError(f"table is below 2**64, not {self.table}")
 

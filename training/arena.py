@@ -23,11 +23,11 @@ import numpy as np
 
 from ..agents.protocol import Agent, BaseAgent
 from ..agents.registry import AgentError, make, what_lacks
-from ..envs.crash.actions import action_number
 from ..envs.crash.game import Game
 from ..envs.crash.record import record_of
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.starts import check_seed
+from ..envs.whole_numbers import whole_number
 from .arena_result import ArenaResult, BoardSums
 from .files import whole_file
 from .line_ups import labels, line_ups, seatings
@@ -176,7 +176,7 @@ def run_arena(
 
 
 def _count(option: str, given: object) -> int:
-    number = action_number(given)
+    number = whole_number(given)
     if number is None or number < 1:
         raise ArenaSetupError(f"{option}={given!r}: expected 1 or more, a whole number")
     return number

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
-from .actions import action_number
+from ..whole_numbers import whole_number
 from .coders import Coder
 from .env import CHECKING_WRAPPERS, CrashEnv, CrashParallelEnv, Steps
 from .game import IllegalActionError, Phase
@@ -113,7 +113,7 @@ class AECActionWrapper(_OwnSpaces, BaseWrapper[str, Observation, int | None]):  
         try:
             full = self._coder.full_action(raw.game, seat, action, acting=True)
         except IllegalActionError:
-            number = action_number(action)
+            number = whole_number(action)
             if self.env is raw or number is None or not 0 <= number < self.action_space(raw.agent_selection).n:
                 raise
             # Any action that the phase forbids makes the wrapped environment end the game in its own way.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from operator import index
 
 from .partitions import num_partitions
 from .rules import CrashRules
 
-__all__ = ["ActionLayout", "action_layout", "action_number"]
+__all__ = ["ActionLayout", "action_layout"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +61,3 @@ def _layout(cards_dealt: int) -> ActionLayout:
 def action_layout(rules: CrashRules) -> ActionLayout:
     """Return the numbering of decisions under `rules`; it depends on `cards_dealt` alone."""
     return _layout(rules.cards_dealt)
-
-
-def action_number(action: object) -> int | None:
-    """Return an action as a plain int, whatever whole number it came as; None if it is none.
-
-    >>> import numpy as np
-    >>> action_number(np.int64(7)), action_number(np.array(7)), action_number(7.0), action_number(True)
-    (7, 7, None, None)
-    """
-    if isinstance(action, bool) or not hasattr(action, "__index__"):
-        return None
-    try:
-        return index(action)
-    except TypeError:  # arrays have __index__, but only single whole numbers give one
-        return None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from ..cards import format_cards
-from .actions import action_number
+from ..whole_numbers import whole_number
 from .candidates_view import NUM_EXTRAS, offered_candidates, padded_features
 from .features import CANDIDATE_FEATURES
 from .game import Game, IllegalActionError, Phase
@@ -74,15 +74,19 @@ class Coder(ABC):
             mask[first : first + 2] = 1
         return mask
 
+    def _allows(self, game: Game, seat: int, number: int) -> bool:
+        """Whether `choices` of a seat that is to act has this number."""
+        return bool(self.choices(game, seat)[number])
+
     def full_action(self, game: Game, seat: int, action: object, *, acting: bool) -> int | None:
         """Return the action of `game.layout` that a number stands for; None if the decision needs more numbers.
 
         Raises:
             IllegalActionError: the mask forbids it; names agent, action and phase.
         """
-        whole = action_number(action)
+        whole = whole_number(action)
         number = -1 if whole is None else whole
-        if acting and 0 <= number < self.num_choices and self.choices(game, seat)[number]:
+        if acting and 0 <= number < self.num_choices and self._allows(game, seat, number):
             if number < self._arranging:
                 return self._lay(game, seat, number)
             return game.layout.keep + number - self._arranging
@@ -176,8 +180,15 @@ class CandidateCoder(Coder):
         most[:, CANDIDATE_FEATURES.index("quads")] = 3
         return {**super()._parts(), "candidates": spaces.Box(np.zeros_like(most), most, dtype=np.float32)}
 
+    def _allows(self, game: Game, seat: int, number: int) -> bool:
+        if game.phase is Phase.ARRANGE:
+            return number < len(offered_candidates(game, seat, self._arranging))
+        return super()._allows(game, seat, number)
+
     def _arrangements(self, game: Game, seat: int) -> npt.NDArray[np.int8]:
-        return (np.arange(self._arranging) < len(offered_candidates(game, seat, self._arranging))).astype(np.int8)
+        mask = np.zeros(self._arranging, np.int8)
+        mask[: len(offered_candidates(game, seat, self._arranging))] = 1
+        return mask
 
     def _lay(self, game: Game, seat: int, number: int) -> int:
         return int(offered_candidates(game, seat, self._arranging).partitions[number])

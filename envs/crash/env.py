@@ -13,7 +13,8 @@ from typing import Any, ClassVar, Literal, get_args
 from pettingzoo.utils.env import AECEnv, ParallelEnv
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
-from .actions import action_layout, action_number
+from ..whole_numbers import whole_number
+from .actions import action_layout
 from .game import Episode, Game, IllegalActionError
 from .rules import CrashRules
 from .table import CrashTable, Mask, Observation, Rendered, RenderMode, Reward, check_choice, read_rules
@@ -175,7 +176,7 @@ class _CheckedBounds(AssertOutOfBoundsWrapper):  # type: ignore[misc]  # petting
         dead = self.terminations[agent] or self.truncations[agent]
         if dead and action is not None:
             raise IllegalActionError(f"{agent}: its game has ended, so its last step takes None, not {action!r}")
-        number, n = action_number(action), self.action_space(agent).n
+        number, n = whole_number(action), self.action_space(agent).n
         if not dead and (number is None or not 0 <= number < n):
             phase = self.unwrapped.game.phase.label
             raise IllegalActionError(f"{agent} ({phase} phase): {action!r} is no action; expected 0 to {n - 1}")
@@ -346,7 +347,7 @@ class CrashParallelEnv(CrashTable, ParallelEnv[str, Observation, int]):  # type:
         seat = self.seat_of(agent)
         if seat in self.pending:
             self.check_action(action, seat)
-        elif action_number(action) != self.layout.noop:
+        elif whole_number(action) != self.layout.noop:
             raise IllegalActionError(
                 f"{agent} ({self.game.phase.label} phase): action {action!r} is illegal; "
                 f"not to act, expected noop ({self.layout.noop})"

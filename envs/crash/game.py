@@ -18,7 +18,8 @@ import numpy.typing as npt
 from ..brag import strength_table, triple_index
 from ..cards import CardsLike, as_cards, format_cards
 from ..deals import DealStream
-from .actions import ActionLayout, action_layout, action_number
+from ..whole_numbers import whole_number
+from .actions import ActionLayout, action_layout
 from .arrangement import Arrangement
 from .events import (
     Arrange,
@@ -128,7 +129,7 @@ class Game:
         for deal in self._explicit:
             check_deal(rules, deal.hands, deal.spares)
         self.scores = check_scores(rules, scores)
-        played = action_number(rounds_played)
+        played = whole_number(rounds_played)
         if played is None or not 0 <= played < rules.max_rounds:
             raise RulesError(f"rounds_played={rounds_played!r}: expected 0 to {rules.max_rounds - 1} (max_rounds)")
         self.rounds_played = played
@@ -136,7 +137,7 @@ class Game:
             dealer = self._explicit[0].dealer
         elif dealer is None:
             dealer = self._stream.first_dealer(rules.players, deal=first_deal)
-        first = action_number(dealer)
+        first = whole_number(dealer)
         if first is None or not 0 <= first < rules.players:
             raise RulesError(f"dealer={dealer!r}: expected a seat from 0 to {rules.players - 1}")
         self.dealer = first
@@ -323,11 +324,11 @@ class Game:
         pending = self.pending
         if not pending:
             raise RuntimeError("the game is over; nobody is to act")
-        who = pending[0] if seat is None else action_number(seat)
+        who = pending[0] if seat is None else whole_number(seat)
         if who is None or not 0 <= who < self.rules.players:
             raise IllegalActionError(f"seat {seat!r} is not at the table; expected 0 to {self.rules.players - 1}")
         seat = who
-        number = action_number(action)
+        number = whole_number(action)
         if number is None:
             raise IllegalActionError(f"player_{seat} ({self.phase.label} phase): {action!r} is not an action number")
         action = number

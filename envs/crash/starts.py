@@ -7,7 +7,7 @@ from functools import cache
 
 from ..cards import CardError, format_cards
 from ..deals import DealStream
-from .actions import action_number
+from ..whole_numbers import whole_number
 from .events import Ids
 from .rules import CrashRules, RulesError
 
@@ -46,7 +46,7 @@ def check_scores(rules: CrashRules, scores: Sequence[int] | None) -> tuple[int, 
     given: object = scores
     values = tuple(given) if isinstance(given, Iterable) else ()
     numbers = [
-        number for value in values if (number := action_number(value)) is not None and number in range(rules.target)
+        number for value in values if (number := whole_number(value)) is not None and number in range(rules.target)
     ]
     if not len(numbers) == len(values) == rules.players:
         raise RulesError(
@@ -62,7 +62,7 @@ def check_seed(seed: object, *, option: str = "seed") -> int:
     Raises:
         RulesError: no whole number from 0.
     """
-    number = action_number(seed)
+    number = whole_number(seed)
     if number is None or number < 0:
         raise RulesError(f"{option}={seed!r}: expected a whole number from 0")
     return number

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prial.envs.cards import format_cards, pack_ids
+from prial.envs.crash.game import Game
+from prial.envs.crash.record import record_of
+from prial.envs.crash.rules import CrashRules
 from prial.envs.deals import DealStream, fresh_seed
 
 MASK = (1 << 64) - 1
@@ -183,15 +188,26 @@ def test_the_first_dealer_is_drawn_evenly(players: int) -> None:
         (-1, 0, ValueError, "seed is 0 or more, not -1"),
         (0, -1, ValueError, "table is 0 or more, not -1"),
         (0, 2**64, ValueError, r"table is below 2\*\*64"),
-        (None, 0, TypeError, "seed is an int, not None"),
-        (1.5, 0, TypeError, "seed is an int"),
-        (True, 0, TypeError, "seed is an int, not True"),
-        (0, "3", TypeError, "table is an int"),
+        (None, 0, TypeError, "seed is a whole number, not None"),
+        (1.5, 0, TypeError, "seed is a whole number"),
+        (True, 0, TypeError, "seed is a whole number, not True"),
+        (0, "3", TypeError, "table is a whole number"),
     ],
 )
 def test_what_is_no_seed_or_table_is_refused(seed: object, table: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         DealStream(seed, table)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array])
+def test_whole_numbers_of_any_type_are_seeds_and_tables(kind: Callable[[int], Any]) -> None:
+    stream = DealStream(kind(3), kind(2))
+    assert stream == DealStream(3, 2)
+    assert {type(stream.seed), type(stream.table)} == {int}
+    rules = CrashRules.preset("online")
+    game, plain = Game(rules, seed=kind(3), table=kind(2)), Game(rules, seed=3, table=2)
+    assert game.events == plain.events
+    assert record_of(game).to_json() == record_of(plain).to_json()
 
 
 def test_seed_0_is_a_seed() -> None:
