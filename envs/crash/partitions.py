@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -289,8 +290,6 @@ def undominated_many(deals: npt.ArrayLike, rules: CrashRules) -> CandidateBatch:
     Raises:
         ValueError: not a matrix of ascending card ids with 3 to 13 columns.
     """
-    from . import _kernels
-
     given = np.asarray(deals)
     if given.ndim != 2:
         raise ValueError(f"deals: expected a matrix with one deal a row, got shape {given.shape}")
@@ -301,9 +300,15 @@ def undominated_many(deals: npt.ArrayLike, rules: CrashRules) -> CandidateBatch:
         len(given) and (given[:, 0].min() < 0 or given[:, -1].max() > 51 or (given[:, 1:] <= given[:, :-1]).any())
     ):
         raise ValueError("deals: expected card ids 0 to 51, ascending in each row")
-    cards = np.ascontiguousarray(given, np.int8)
+    return CandidateBatch(*_searched(np.ascontiguousarray(given, np.int8), rules))
+
+
+def _searched(deals: npt.NDArray[np.int8], rules: CrashRules) -> Any:
+    """The arrays of a `CandidateBatch`, for deals that are known to be such."""
+    from . import _kernels
+
     table = strength_table(rules.flush_order, rules.lowest_class)
-    return CandidateBatch(*_kernels.undominated_batch(cards, table, rules.quads_bonus > 0))
+    return _kernels.undominated_batch(deals, table, rules.quads_bonus > 0)
 
 
 def candidates_of(index: int, cards: Sequence[int], rules: CrashRules) -> Candidates:
@@ -332,4 +337,11 @@ def undominated(cards: Sequence[int], rules: CrashRules) -> Candidates:
     >>> len(undominated(deal, CrashRules.preset("online")))
     676
     """
-    return undominated_many([cards], rules)[0]
+    _check_cards(len(cards))
+    before = -1
+    for card in cards:  # by hand: for one deal, arrays of comparisons cost as much as the search
+        if not isinstance(card, int | np.integer) or not before < card < 52:
+            raise ValueError(f"cards: expected card ids 0 to 51, ascending, got {list(cards)}")
+        before = card
+    _, *columns = _searched(np.array([cards], np.int8), rules)
+    return Candidates(*columns)
