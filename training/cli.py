@@ -33,7 +33,7 @@ from .commands import (
     tables,
     train,
 )
-from .console import complain, let_go_of_output, never_fail_to_encode
+from .console import complain, let_go_of_output, never_fail_to_encode, open_missing_streams
 
 __all__ = ["app", "main"]
 
@@ -121,6 +121,7 @@ app.add_typer(train.app, name="train")
 
 def main() -> None:
     """Run the command line."""
+    open_missing_streams()
     never_fail_to_encode()
     if not sys.flags.safe_path:
         sys.path.append(str(Path.cwd()))  # agents named as module:factory may lie in the current folder
@@ -136,8 +137,7 @@ def main() -> None:
         complain(f"Error: {error.strerror or error}")
         code = 1
     try:
-        if sys.stdout is not None:  # it is where it was closed before the start
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:
         if not code and not isinstance(error, BrokenPipeError):  # whoever stops reading has seen enough
             complain(f"Error: standard output: {error.strerror or error}")

@@ -20,6 +20,7 @@ __all__ = [
     "complain",
     "let_go_of_output",
     "never_fail_to_encode",
+    "open_missing_streams",
     "output",
     "progress_bar",
     "require_extra",
@@ -40,6 +41,17 @@ def never_fail_to_encode() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def open_missing_streams() -> None:
+    """Put something in the place of standard streams that were closed before the start.
+
+    Input ends at once, messages are lost, and output refuses to be written, as for other programs: what a command has to say
+    is not lost without a word. Without this a file opened later would get the number of a standard stream.
+    """
+    for name, mode, flags in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
 
 
 def let_go_of_output() -> None:

@@ -5,6 +5,7 @@ How lines are read and text is shown is the business of a `Terminal`, which test
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -87,12 +88,18 @@ class Session:
                 if not self._decided():
                     return False
         except (EOFError, KeyboardInterrupt) as left:
-            self.terminal.write("")
-            if not played.game.is_over:
-                self._keep(self.path or _free_name())
+            if played.game.is_over:
+                self.terminal.write("")
+            else:
+                self._keep(self.path or _free_name(), before="\n")
             return isinstance(left, KeyboardInterrupt)
         except (PlayError, ValueError):
             self._keep(self.path or _free_name())
+            raise
+        except OSError:  # nobody reads any more, or the disk is full
+            if not played.game.is_over:
+                with suppress(OSError):
+                    played.save(self.path or _free_name())
             raise
         if self.path is not None:
             self.terminal.write(self.teller.style.prose(f"The game is recorded in {self.path}."))
@@ -183,10 +190,11 @@ class Session:
         except OSError as error:
             self.terminal.write(f"{self.path} cannot be written: {error.strerror or error}. You can save elsewhere.")
 
-    def _keep(self, path: Path) -> None:
+    def _keep(self, path: Path, *, before: str = "") -> None:
+        """Save the game, then say so: a terminal that is gone takes no words."""
         self.played.save(path)
         self.path = path
-        self.terminal.write(f"Saved. To go on:\n  prial play --resume {path}")
+        self.terminal.write(f"{before}Saved. To go on:\n  prial play --resume {path}")
 
 
 def _free_name() -> Path:

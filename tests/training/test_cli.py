@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -71,6 +72,51 @@ def test_output_that_cannot_be_written_is_said_in_a_line(words: tuple[str, ...])
             check=False,
         )
     assert (done.returncode, done.stderr.decode()) == (1, "Error: No space left on device\n")
+
+
+SAYING_MUCH = [
+    ("--help",),
+    ("agents",),
+    ("agents", "--json"),
+    ("rules", "online"),
+    ("arrangements", HAND, "--rules", "online", "--json"),
+    ("arena", "greedy", "random", "--games", "12", "--jobs", "1"),
+    ("play", "--seed", "1"),
+]
+
+
+def in_a_shell(script: str, *words: str, folder: Path) -> tuple[int, str, str]:
+    """Run a script in which $PRIAL is the command; return its exit status, standard output and standard error."""
+    command = shlex.join([sys.executable, "-c", "from prial.training.cli import main; main()", *words])
+    line = ["/bin/sh", "-c", script.replace("$PRIAL", command)]
+    done = subprocess.run(line, capture_output=True, encoding="utf-8", cwd=folder, timeout=120, check=False)
+    # Whether kernels are there already makes no difference.
+    messages = [text for text in done.stderr.splitlines() if not text.startswith("compiling kernels")]
+    return done.returncode, done.stdout, "\n".join(messages)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize("words", SAYING_MUCH, ids=" ".join)
+def test_output_that_is_closed_is_said_in_a_line(words: tuple[str, ...], tmp_path: Path) -> None:
+    status, out, messages = in_a_shell("$PRIAL </dev/null >&-", *words, folder=tmp_path)
+    assert (status, out) == (1, "")
+    assert re.fullmatch(r"Error: (standard output: )?Bad file descriptor", messages)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize("words", SAYING_MUCH, ids=" ".join)
+def test_a_reader_that_has_seen_enough_ends_a_command_silently(words: tuple[str, ...], tmp_path: Path) -> None:
+    _, out, messages = in_a_shell("($PRIAL </dev/null; echo $? >&2) | true", *words, folder=tmp_path)
+    assert (out, messages) in (("", "1"), ("", "0"))  # 0: all was written before the reader left
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+def test_closed_input_is_at_its_end_and_closed_messages_are_lost(tmp_path: Path) -> None:
+    status, out, messages = in_a_shell("$PRIAL <&-", "play", "--seed", "1", folder=tmp_path)
+    assert (status, messages) == (0, "")
+    assert out.endswith("prial play --resume crash.record\n")
+    assert in_a_shell("$PRIAL 2>&-", "nonsense", folder=tmp_path) == (2, "", "")
+    assert in_a_shell("$PRIAL <&- >&- 2>&-", "play", folder=tmp_path) == (1, "", "")
 
 
 @pytest.mark.parametrize("words", [("agents",), ("rules", "online"), ("--help",)])

@@ -261,13 +261,23 @@ def test_the_end_of_input_saves() -> None:
     assert read_saved(Path("crash.record")).game.rounds_played == 0
 
 
+def test_a_reader_that_is_gone_loses_no_game() -> None:
+    played = PlayedGame.new(CrashRules.preset("online"), ["greedy"], seed=1)
+    with pytest.raises(BrokenPipeError):
+        sit(played, Script(end=BrokenPipeError, after=5))
+    assert str(read_saved(Path("crash.record")).record()) == str(played.record())
+
+
 def test_an_interrupt_saves() -> None:
     played = PlayedGame.new(CrashRules.preset("online"), ["greedy"], seed=1)
     assert sit(played, Script(end=KeyboardInterrupt, after=5))
     assert str(read_saved(Path("crash.record")).record()) == str(played.record())
 
 
-def test_ctrl_c_leaves_without_a_traceback() -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_ctrl_c_and_a_closed_terminal_leave_without_a_traceback(name: str) -> None:
+    if not hasattr(signal, name):
+        pytest.skip(f"no {name} here")
     process = subprocess.Popen(
         [*command(), "--seed", "1"],
         stdin=subprocess.PIPE,
@@ -280,7 +290,7 @@ def test_ctrl_c_leaves_without_a_traceback() -> None:
     seen = b""
     while not seen.endswith(b"lay? "):
         seen += process.stdout.read(1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, name))
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert b"--resume crash.record" in out

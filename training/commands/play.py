@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,6 +89,7 @@ def play(
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     if interactive:
         _edit_lines()
+    _stop_when_asked()
     terminal = _Terminal(waits=interactive and not fast)
     session = Session(played, terminal, style=_style(four_colours=four_colours), path=save or resume)
     if session.run():
@@ -131,6 +134,17 @@ def _edit_lines() -> None:
         import readline  # noqa: F401 (importing it is enough)
     except ImportError:
         return
+
+
+def _stop_when_asked() -> None:
+    """Leave and save as Ctrl-C does when the terminal is closed, or the process is told to end."""
+
+    def leave(_signal: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("SIGHUP", "SIGTERM"):
+        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
+            signal.signal(getattr(signal, name), leave)
 
 
 class _Terminal:
