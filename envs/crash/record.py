@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TextIO
 
-from .record_check import Rescored, check_record, rescore
+from .record_check import Rescored, check_record, rescore, rounds_not_of_seed
 from .record_events import record_of, shown_rounds
 from .record_json import load_json, record_from_dict
 from .record_text import Path, RecordError, parse_text, split_games
@@ -32,6 +32,7 @@ __all__ = [
     "read_records",
     "record_of",
     "rescore",
+    "rounds_not_of_seed",
     "shown_rounds",
     "write_records",
 ]

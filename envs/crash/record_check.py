@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..cards import Card, CardError
+from ..deals import DealStream
 from .arrangement import Arrangement, ArrangementError, arrangement_faults
 from .events import Award, AwardReason, Deal, Event, GameResult, Ids, RoundEnd, Termination
 from .game import Game, IllegalActionError
@@ -14,9 +15,9 @@ from .record_text import Path, RecordError
 from .record_values import GameRecord, LaidHands, RoundRecord
 from .rules import CrashRules
 from .scoring import Settlement, highest_seats, settle_round
-from .starts import turn_order
+from .starts import drawn_deal, turn_order
 
-__all__ = ["Rescored", "check_record", "replayed", "rescore"]
+__all__ = ["Rescored", "check_record", "replayed", "rescore", "rounds_not_of_seed"]
 
 
 # ---- played again -----------------------------------------------------------------------------------------------------
@@ -118,6 +119,27 @@ def _laid_index(laid: LaidHands, held: Ids, rules: CrashRules) -> int:
         tuple(tuple(Card(card) for card in hand) for hand in laid.hands), tuple(Card(card) for card in laid.rest or ())
     )
     return arrangement.index(held, rules)
+
+
+def rounds_not_of_seed(record: GameRecord) -> tuple[int, ...] | None:
+    """Return the numbers of the rounds whose cards are not those that the record's seed deals; None if it names no seed.
+
+    That is no fault: a game may be played on given deals, and its seed may have dealt the later rounds alone.
+
+    >>> from dataclasses import replace
+    >>> from .record_events import record_of
+    >>> record = record_of(Game(CrashRules.preset("online"), seed=7))
+    >>> rounds_not_of_seed(record), rounds_not_of_seed(replace(record, seed=8)), rounds_not_of_seed(record.redacted())
+    ((), (1,), None)
+    """
+    if record.seed is None or record.table is None or record.first_deal is None:
+        return None
+    rules, stream = record.rules, DealStream(record.seed, record.table)
+    return tuple(
+        one.number
+        for number, one in enumerate(record.rounds, start=record.first_deal)
+        if (one.hands, one.spares) != drawn_deal(rules, stream, number, turn_order(one.dealer, rules.players))
+    )
 
 
 # ---- rescored from what it shows ----------------------------------------------------------------------------------------

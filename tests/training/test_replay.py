@@ -6,13 +6,16 @@ import io
 import json
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import record_rescorer
-from prial.envs.crash.record import parse_record, read_records
+from prial.envs.crash.events import Deal
+from prial.envs.crash.game import Game
+from prial.envs.crash.record import GameRecord, parse_record, read_records, record_of, rounds_not_of_seed
 from prial.envs.crash.rules import CrashRules
 from prial.training.arena import ArenaError, run_arena
 from prial.training.cli import app
@@ -44,6 +47,7 @@ def test_a_game_is_told_round_by_round() -> None:
         "  Scores: Anna 0, random 0, greedy 3",
         "  greedy wins the game (target)",
         "Checked: every decision is legal, and all that is stated follows from them.",
+        "The deals are those of the seed.",
     ):
         assert line in out.splitlines()
     assert out.count("Hand 4") == 1
@@ -73,6 +77,43 @@ def test_unfinished_and_redacted_games() -> None:
     code, out, _ = prial("replay", str(FOLDER / "traditional-redacted.txt"))
     assert code == 0
     assert out.count("round 2: what player_0 laid after Hand 3") == 3
+
+
+def three_rounds(given: int) -> GameRecord:
+    """Three rounds of seed 2, the first few of them on the deals of seed 1."""
+    deals = [event for event in three_rounds(0).replay().events if isinstance(event, Deal)] if given else []
+    game = Game(CrashRules.preset("bga"), seed=2 if given else 1, dealer=0, deals=deals[:given])
+    while game.rounds_played < 3:
+        seat = game.pending[0]
+        game.step(int(game.legal_actions(seat)[0]), seat)
+    return record_of(game)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (0, "The deals are those of the seed."),
+        (1, "Note: the deal of round 1 is not that of the seed; the cards were given."),
+        (2, "Note: the deals of rounds 1, 2 are not those of the seed; the cards were given."),
+    ],
+)
+def test_deals_are_compared_with_those_of_the_seed(given: int, said: str) -> None:
+    """A note, not an error: the record of a game on given deals is as good as any."""
+    record = three_rounds(given)
+    assert len(record.rounds) == 4
+    code, out, err = prial("replay", "-", given=str(record))
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == said
+    assert rounds_not_of_seed(record) == tuple(range(1, given + 1))
+
+
+def test_deals_of_another_seed_or_of_none() -> None:
+    record = three_rounds(0)
+    assert rounds_not_of_seed(replace(record, first_deal=record.first_deal + 1)) == (1, 2, 3, 4)
+    _, out, _ = prial("replay", "-", given=str(replace(record, table=5)))
+    assert out.splitlines()[-1] == "Note: no deal is that of the seed; the cards were given."
+    _, out, _ = prial("replay", "-", given=str(replace(record, seed=None, table=None, first_deal=None)))
+    assert out.splitlines()[-1] == "The record names no seed to compare the deals with."
 
 
 def test_standard_input() -> None:

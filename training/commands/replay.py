@@ -43,7 +43,8 @@ def replay(
     """Step through recorded games, hand by hand, and check them against the rules.
 
     Decisions are played again; reveals, scores and the result must be what follows from them. A redacted record is checked
-    as far as it shows cards, and what cannot be checked is listed. With --json, one record a line.
+    as far as it shows cards, and what cannot be checked is listed. Whether the cards are those of the seed is said, but
+    not demanded: a game may be played on given deals. With --json, one record a line.
     """
     viewer = _seat(seat)
     steps = not (everything or as_json) and file != Path("-") and sys.stdin.isatty() and sys.stdout.isatty()
@@ -105,7 +106,8 @@ def _tell(record: GameRecord, number: int, *, steps: bool, first: bool) -> bool:
     if unchecked:
         texts.append("\n".join(["Checked; what the record hides could not be:", *(f"  {line}" for line in unchecked)]))
     else:
-        texts.append("Checked: every decision is legal, and all that is stated follows from them.")
+        told = "Checked: every decision is legal, and all that is stated follows from them."
+        texts.append(f"{told}\n{_about_the_deals(record)}")
     if not first:
         sys.stdout.write("\n")
     for place, text in enumerate(texts):
@@ -114,6 +116,22 @@ def _tell(record: GameRecord, number: int, *, steps: bool, first: bool) -> bool:
         if steps and not last and not _enter():
             return False
     return True
+
+
+def _about_the_deals(record: GameRecord) -> str:
+    """Say whether the cards are those of the seed that a whole record names."""
+    from ...envs.crash.record import rounds_not_of_seed
+
+    others = rounds_not_of_seed(record)
+    if others is None:
+        return "The record names no seed to compare the deals with."
+    if not others:
+        return "The deals are those of the seed."
+    if len(others) == len(record.rounds):
+        return "Note: no deal is that of the seed; the cards were given."
+    numbers = ", ".join(map(str, others))
+    told = f"deal of round {numbers} is not that" if len(others) == 1 else f"deals of rounds {numbers} are not those"
+    return f"Note: the {told} of the seed; the cards were given."
 
 
 def _enter() -> bool:
