@@ -14,6 +14,8 @@ def whole_number(value: object) -> int | None:
     >>> whole_number(np.int64(7)), whole_number(np.array(7)), whole_number(7.0), whole_number(True)
     (7, 7, None, None)
     """
+    if type(value) is int:  # the usual case, and decisions by the million
+        return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     try:

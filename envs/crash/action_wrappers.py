@@ -15,7 +15,7 @@ from pettingzoo.utils.wrappers import BaseParallelWrapper, BaseWrapper
 
 from ..whole_numbers import whole_number
 from .coders import Coder
-from .env import CHECKING_WRAPPERS, CrashEnv, CrashParallelEnv, Steps
+from .env import CHECKING_WRAPPERS, CrashEnv, CrashParallelEnv, Last, Steps
 from .game import IllegalActionError, Phase
 from .table import Observation
 
@@ -92,6 +92,12 @@ class AECActionWrapper(_OwnSpaces, BaseWrapper[str, Observation, int | None]):  
         seat = self._raw.seat_of(agent)
         return self._coder.observe(self._raw.game, seat, acting=self._raw.is_acting(agent))
 
+    def last(self, observe: bool = True) -> Last:  # noqa: FBT001, FBT002 (as in PettingZoo)
+        """Return what the selected agent sees and has earned, as in PettingZoo; errors as for the wrapped environment."""
+        _, reward, terminated, truncated, info = self.env.last(observe=False)
+        seen = self.observe(self._raw.agent_selection) if observe else None
+        return seen, reward, terminated, truncated, info
+
     def full_action(self, action: int, agent: str | None = None) -> int | None:
         """Return the wrapped environment's action that an agent's action stands for, None if it needs more to follow.
 
@@ -124,7 +130,7 @@ class AECActionWrapper(_OwnSpaces, BaseWrapper[str, Observation, int | None]):  
             raw.pass_step()
         else:
             self._coder.forget(seat)
-            raw.step(full)
+            raw.take(full)
 
 
 class ParallelActionWrapper(_OwnSpaces, BaseParallelWrapper[str, Observation, int]):  # type: ignore[misc]  # as above

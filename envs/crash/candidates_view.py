@@ -62,5 +62,5 @@ def offered_candidates(game: Game, seat: int, k: int) -> Candidates:
 def padded_features(candidates: Candidates, rules: CrashRules, k: int) -> npt.NDArray[np.float32]:
     """Return one row a candidate, zeros below them: float32 (k, len(CANDIDATE_FEATURES))."""
     features = np.zeros((k, len(CANDIDATE_FEATURES)), np.float32)
-    features[: len(candidates)] = candidate_features(candidates, rules)
+    candidate_features(candidates, rules, out=features)
     return features

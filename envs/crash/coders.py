@@ -59,7 +59,7 @@ class Coder(ABC):
         """Return what a seat sees, and its mask: all 0 (but `noop`) unless it is to act."""
         mask = np.zeros(self.num_actions, np.int8)
         if acting:
-            mask[: self.num_choices] = self.choices(game, seat)
+            self._mark(mask, game, seat)
         else:
             mask[self.num_choices :] = 1
         return {"observation": encode_view(view_of(game, seat)), "action_mask": mask}
@@ -67,12 +67,16 @@ class Coder(ABC):
     def choices(self, game: Game, seat: int) -> npt.NDArray[np.int8]:
         """Return which numbers a seat that is to act may take: int8 (num_choices,)."""
         mask = np.zeros(self.num_choices, np.int8)
+        self._mark(mask, game, seat)
+        return mask
+
+    def _mark(self, mask: npt.NDArray[np.int8], game: Game, seat: int) -> None:
+        """Set to 1, in a mask of zeros, what a seat that is to act may take."""
         if game.phase is Phase.ARRANGE:
-            mask[: self._arranging] = self._arrangements(game, seat)
+            self._mark_arrangements(mask, game, seat)
         else:
             first = self._arranging if game.phase is Phase.EXCHANGE else self._arranging + 2
             mask[first : first + 2] = 1
-        return mask
 
     def _allows(self, game: Game, seat: int, number: int) -> bool:
         """Whether `choices` of a seat that is to act has this number."""
@@ -112,8 +116,8 @@ class Coder(ABC):
         }
 
     @abstractmethod
-    def _arrangements(self, game: Game, seat: int) -> npt.NDArray[np.int8]:
-        """Return which numbers arrange now: int8 (arranging,)."""
+    def _mark_arrangements(self, mask: npt.NDArray[np.int8], game: Game, seat: int) -> None:
+        """Set to 1, in a mask of zeros, which numbers arrange now."""
 
     @abstractmethod
     def _lay(self, game: Game, seat: int, number: int) -> int | None:
@@ -185,10 +189,8 @@ class CandidateCoder(Coder):
             return number < len(offered_candidates(game, seat, self._arranging))
         return super()._allows(game, seat, number)
 
-    def _arrangements(self, game: Game, seat: int) -> npt.NDArray[np.int8]:
-        mask = np.zeros(self._arranging, np.int8)
+    def _mark_arrangements(self, mask: npt.NDArray[np.int8], game: Game, seat: int) -> None:
         mask[: len(offered_candidates(game, seat, self._arranging))] = 1
-        return mask
 
     def _lay(self, game: Game, seat: int, number: int) -> int:
         return int(offered_candidates(game, seat, self._arranging).partitions[number])
@@ -255,8 +257,8 @@ class HandCoder(Coder):
             return LegalPicking.start(cards, self.rules)
         return UndominatedPicking.start(cards, self.rules, game.undominated(seat))
 
-    def _arrangements(self, game: Game, seat: int) -> npt.NDArray[np.int8]:
-        return self.picking(game, seat).mask
+    def _mark_arrangements(self, mask: npt.NDArray[np.int8], game: Game, seat: int) -> None:
+        mask[: self._arranging] = self.picking(game, seat).mask
 
     def _lay(self, game: Game, seat: int, number: int) -> int | None:
         picking = self.picking(game, seat).then(number)

@@ -145,13 +145,18 @@ class CrashEnv(CrashTable, AECEnv[str, Observation, int | None]):  # type: ignor
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        seat = self.seat_of(agent)
-        self.check_action(action, seat)  # type: ignore[arg-type]  # None is refused like anything else
-        events = self.game.step(action, seat)  # type: ignore[arg-type]
+        self.check_action(action, self.seat_of(agent))  # type: ignore[arg-type]  # None is refused like anything else
+        self.take(action)  # type: ignore[arg-type]
+
+    def take(self, action: int) -> None:
+        """Take an action of the selected agent that the mask is known to allow: for wrappers that have looked."""
+        agent = self.agent_selection
+        game = self.game
+        events = game.step(action, self.seat_of(agent))
         self._cumulative_rewards[agent] = 0.0
         self.rewards = dict(zip(self.agents, self.rewards_of(events), strict=True))
-        if self.game.is_over:
-            ended = self.truncations if self.game.is_truncated else self.terminations
+        if game.is_over:
+            ended = self.truncations if game.is_truncated else self.terminations
             ended.update(dict.fromkeys(self.agents, True))
         self._accumulate_rewards()
         self._select()

@@ -43,8 +43,15 @@ def _hand_rows(rules: CrashRules) -> npt.NDArray[np.float32]:
 _ROWS: dict[str, npt.NDArray[np.float32]] = {}
 
 
-def candidate_features(candidates: Candidates | CandidateBatch, rules: CrashRules) -> npt.NDArray[np.float32]:
+def candidate_features(
+    candidates: Candidates | CandidateBatch, rules: CrashRules, *, out: npt.NDArray[np.float32] | None = None
+) -> npt.NDArray[np.float32]:
     """Return one row a candidate: float32 (m, len(CANDIDATE_FEATURES)), all within 0 and 3.
+
+    Args:
+        candidates: whose rows.
+        rules: the rules.
+        out: where to write them, its first m rows; a new array if None.
 
     >>> from .partitions import undominated
     >>> rules = CrashRules.preset("online")
@@ -55,8 +62,9 @@ def candidate_features(candidates: Candidates | CandidateBatch, rules: CrashRule
     table = _ROWS.get(rules.flush_high)
     if table is None:
         table = _ROWS[rules.flush_high] = _hand_rows(rules)
-    out = np.empty((len(candidates.strengths), len(CANDIDATE_FEATURES)), np.float32)
-    out[:, 0] = 1
-    out[:, 1:-1] = table[candidates.strengths].reshape(len(out), -1)
-    out[:, -1] = candidates.quads
-    return out
+    count = len(candidates.strengths)
+    rows = np.empty((count, len(CANDIDATE_FEATURES)), np.float32) if out is None else out[:count]
+    rows[:, 0] = 1
+    rows[:, 1:-1] = table[candidates.strengths].reshape(count, -1)
+    rows[:, -1] = candidates.quads
+    return rows

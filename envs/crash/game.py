@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
+from itertools import chain, islice
 from typing import Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from ..brag import strength_table, triple_index
 from ..cards import CardsLike, as_cards, format_cards
 from ..deals import DealStream
 from ..whole_numbers import whole_number
@@ -34,7 +34,7 @@ from .events import (
     RoundEnd,
     Termination,
 )
-from .partitions import Candidates, laid_triples, legal_partitions, partition_slots, undominated
+from .partitions import Candidates, laid_triples, legal_partitions, undominated, whole_ranks
 from .rules import CrashRules, RulesError
 from .scoring import Settlement, highest_seats, settle_round
 from .starts import check_deal, check_scores, check_seed, drawn_deal, turn_order
@@ -88,6 +88,7 @@ class Game:
         "_deal_number",
         "_events",
         "_explicit",
+        "_shown",
         "_stream",
         "_undominated",
         "calls",
@@ -201,7 +202,8 @@ class Game:
     def pending(self) -> tuple[int, ...]:
         """Seats that must act now, in turn order; more than one where the phase is simultaneous, none when over."""
         if self.phase is Phase.ARRANGE:
-            return tuple(seat for seat in self.turn_order if self.laid[seat] is None)
+            laid = self.laid
+            return tuple([seat for seat in self.turn_order if laid[seat] is None])
         if self.phase is Phase.EXCHANGE:
             open_ = tuple(seat for seat in self.turn_order if self.exchanges[seat] is None)
             return open_ if self.rules.players == 2 else open_[:1]
@@ -295,9 +297,12 @@ class Game:
         if self.phase is Phase.EXCHANGE:
             self._exchange(seat, exchanged=action == self.layout.exchange)
         elif self.phase is Phase.ARRANGE:
-            triples = laid_triples(action, self.hands[seat], self.rules)
-            hands = tuple(tuple(self.hands[seat][slot] for slot in slots) for _, slots in triples)
+            cards = self.hands[seat]
+            triples = laid_triples(action, cards, self.rules)
+            hands = tuple([(cards[i], cards[j], cards[k]) for _, (i, j, k) in triples])
             self.laid[seat] = action
+            none = self.rules.hands - len(triples)
+            self._shown[seat] = hands + ((),) * none, tuple([strength for strength, _ in triples]) + (0,) * none
             self._events.append(Arrange(seat=seat, partition=action, hands=hands))
         else:
             self.calls[seat] = action == self.layout.call
@@ -347,12 +352,11 @@ class Game:
 
     def _check_hands(self, action: int, seat: int) -> None:
         cards = self.hands[seat]
-        table = strength_table(self.rules.flush_order, self.rules.lowest_class)
-        for i, j, k in partition_slots(action, len(cards)):
-            triple = (cards[i], cards[j], cards[k])
-            if table[triple_index(*triple)] == 0:
-                lowest = self.rules.lowest_class.label
-                self._refuse(action, seat, f"{format_cards(triple)!r} is no hand (lowest_hand is {lowest})")
+        weak = [slots for strength, slots in laid_triples(action, cards, self.rules) if not strength]
+        if weak:
+            triple = [cards[slot] for slot in min(weak)]
+            lowest = self.rules.lowest_class.label
+            self._refuse(action, seat, f"{format_cards(triple)!r} is no hand (lowest_hand is {lowest})")
 
     def _refuse(self, action: int, seat: int, reason: str) -> NoReturn:
         what = f"action {action} ({self.layout.describe(action)})"
@@ -372,6 +376,8 @@ class Game:
         self.given_up: list[Ids | None] = [None] * n
         self.exchanges: list[bool | None] = [None] * n
         self.laid: list[int | None] = [None] * n
+        # Of each seat that has laid its hands: by position, the cards and the strength; () and 0 for no hand.
+        self._shown: list[tuple[tuple[Ids, ...], tuple[int, ...]]] = [((), ())] * n
         self.calls: list[bool | None] = [None] * n
         self._undominated: list[Candidates | None] = [None] * n
         self.phase = Phase.EXCHANGE if rules.has_exchange else Phase.ARRANGE
@@ -398,33 +404,21 @@ class Game:
             taken = self.rules.players == 3 and any(self.exchanges)
             if taken or not self.pending:
                 self.phase = Phase.ARRANGE
-        elif self.phase is Phase.ARRANGE and not self.pending:
+        elif self.phase is Phase.ARRANGE and None not in self.laid:
             if self.rules.has_calls:
                 self.phase = Phase.CALL
             else:
                 self._reveal()
-        elif self.phase is Phase.CALL and not self.pending:
+        elif self.phase is Phase.CALL and None not in self.calls:
             self._reveal()
 
     def _reveal(self) -> None:
         rules = self.rules
-        shown: list[list[Ids]] = []
-        strengths: list[list[int]] = []
-        quads: list[int] = []
-        for seat, cards in enumerate(self.hands):
-            index = self.laid[seat]
-            assert index is not None
-            laid = laid_triples(index, cards, rules)
-            none = rules.hands - len(laid)
-            ids = [tuple(cards[slot] for slot in slots) for _, slots in laid]
-            shown.append([*ids, *([()] * none)])
-            strengths.append([*(strength for strength, _ in laid), *([0] * none)])
-            ranks = [card // 4 for hand in ids for card in hand]
-            quads.append(sum(ranks.count(rank) == 4 for rank in set(ranks)))
+        shown, strengths = zip(*self._shown, strict=True)
         settled = settle_round(
             rules,
             strengths=strengths,
-            quads=quads,
+            quads=[whole_ranks(chain.from_iterable(hands)) for hands in shown],
             called=[bool(call) for call in self.calls],
             scores=self.scores,
             order=self.turn_order,
@@ -447,19 +441,14 @@ class Game:
         self.dealer = (self.dealer + 1) % rules.players
         self._deal()
 
-    def _record(self, settled: Settlement, shown: list[list[Ids]], strengths: list[list[int]]) -> None:
+    def _record(
+        self, settled: Settlement, shown: Sequence[tuple[Ids, ...]], strengths: Sequence[tuple[int, ...]]
+    ) -> None:
         """Add the events of a scored round, each award of a comparison right behind its reveal."""
         awards = list(settled.awards)
-        for position in range(settled.revealed):
-            winner = settled.comparison_winners[position]
-            self._events.append(
-                Reveal(
-                    position=position,
-                    hands=tuple(row[position] for row in shown),
-                    strengths=tuple(row[position] for row in strengths),
-                    winner=winner,
-                )
-            )
+        columns = zip(zip(*shown, strict=True), zip(*strengths, strict=True), settled.comparison_winners, strict=True)
+        for position, (hands, values, winner) in enumerate(islice(columns, settled.revealed)):
+            self._events.append(Reveal(position=position, hands=hands, strengths=values, winner=winner))
             if winner is not None:
                 self._events.append(awards.pop(0))
         self._events.extend(awards)

@@ -43,6 +43,7 @@ __all__ = [
     "triple_strengths",
     "undominated",
     "undominated_many",
+    "whole_ranks",
 ]
 
 Triple = tuple[int, int, int]
@@ -216,10 +217,21 @@ def _laid_triples(
 ) -> tuple[tuple[int, Triple], ...]:
     table = strength_table(flush_high, lowest)
     hands = [
-        (int(table[triple_index(int(cards[i]), int(cards[j]), int(cards[k]))]), (i, j, k))
+        (table.item(triple_index(int(cards[i]), int(cards[j]), int(cards[k]))), (i, j, k))
         for i, j, k in partition_slots(index, len(cards))
     ]
-    return tuple(sorted(hands, key=lambda hand: (-hand[0], hand[1][::-1])))
+    hands.sort(key=lambda hand: (-hand[0], hand[1][::-1]))
+    return tuple(hands)
+
+
+def whole_ranks(cards: Iterable[int]) -> int:
+    """Return of how many ranks all four cards are among these ids.
+
+    >>> whole_ranks([0, 1, 2, 3, 4, 5, 6])
+    1
+    """
+    held = set(cards)
+    return sum([card + 1 in held and card + 2 in held and card + 3 in held for card in held if not card % 4])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -320,8 +332,7 @@ def candidates_of(index: int, cards: Sequence[int], rules: CrashRules) -> Candid
     """
     laid = laid_triples(index, cards, rules)
     strengths = [strength for strength, _ in laid] + [0] * (MAX_HANDS - len(laid))
-    ranks = [int(cards[slot]) // 4 for _, slots in laid for slot in slots]
-    quads = sum(ranks.count(rank) == 4 for rank in set(ranks)) if rules.quads_bonus else 0
+    quads = whole_ranks([int(cards[slot]) for _, slots in laid for slot in slots]) if rules.quads_bonus else 0
     return Candidates(np.array([index], np.int32), np.array([strengths], np.int16), np.array([quads], np.int8))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .events import Award, AwardReason, GameResult, Termination
 from .rules import CrashRules
@@ -48,8 +49,7 @@ def comparison_winners(strengths: Sequence[Sequence[int]], hands: int) -> tuple[
     (0, None)
     """
     winners: list[int | None] = []
-    for position in range(hands):
-        column = [row[position] for row in strengths]
+    for column in islice(zip(*strengths, strict=True), hands):
         best = max(column)
         winners.append(column.index(best) if best > 0 and column.count(best) == 1 else None)
     return tuple(winners)
