@@ -1,66 +1,229 @@
-"""Compiled kernels: where they are kept, when they start afresh, and first use by many at once."""
+"""Compiled kernels: right answers whatever has happened to what was kept, and what is said on first use."""
 
 from __future__ import annotations
 
-import logging
+import json
 import os
+import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prial.envs import kernel_cache
+from prial.envs.kernel_cache import kernel
+from prial.envs.kernel_store import KernelStore
 
+# A kernel that another calls, in a module of its own, since what is typed in has no source file.
+SMALL = """
+from prial.envs.kernel_cache import kernel
+
+STEP = 2
+
+@kernel()
+def step(x):
+    return x + STEP
+
+@kernel()
+def total(n):
+    found = 0
+    for i in range(n):
+        found += step(i)
+    return found
+"""
 USE = """
-import time, json, sys
-start = time.perf_counter()
-import prial.envs.crash.game as game
-imported = time.perf_counter() - start
-from prial.envs.crash.partitions import undominated
-from prial.envs.crash.rules import CrashRules
-found = undominated(range(13), CrashRules())
-from prial.envs.crash import _kernels
-stats = _kernels.undominated_batch.stats
-print(json.dumps([len(found), sum(stats.cache_hits.values()), sum(stats.cache_misses.values()), imported]))
+import json, small
+print(json.dumps([small.total(10), sum(small.total.stats.cache_hits.values()), small.total.stats.cache_path]))
 """
 
 
-def _start(folder: Path, code: str = USE) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "small.py").write_text(SMALL, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def first_use(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any], str]:
+    """A place after its first use, and what that printed."""
+    place = tmp_path_factory.mktemp("warm")
+    (place / "small.py").write_text(SMALL, encoding="utf-8")
+    return (place, *run(place))
+
+
+@pytest.fixture
+def warm(first_use: tuple[Path, list[Any], str], tmp_path: Path) -> Path:
+    return shutil.copytree(first_use[0], tmp_path / "warm")
+
+
+def run(place: Path, code: str = USE, **environment: str) -> tuple[Any, str]:
+    """Run code with the cache in `place`; return what it printed and what went to standard error."""
+    folders = {"PRIAL_CACHE_DIR": str(place / "cache"), "PYTHONPATH": str(place), "TMPDIR": str(place)}
+    done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
-        env={**os.environ, "PRIAL_CACHE_DIR": str(folder)},
+        env={**os.environ, **folders, **environment},
+        timeout=300,
+        check=False,
     )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr
 
 
-def _end(process: subprocess.Popen[str]) -> list[float]:
-    out, error = process.communicate(timeout=300)
-    assert process.returncode == 0, error
-    assert error == ""
-    numbers: list[float] = [float(x) for x in out.strip("[]\n ").split(",")]
-    return numbers
+def kept(place: Path) -> list[Path]:
+    return sorted((place / "cache").rglob("*.kernel"))
 
 
-@pytest.mark.slow
-def test_many_first_users_at_once_even_if_some_are_killed(tmp_path: Path) -> None:
-    """Four at once with an empty cache, two of them killed while compiling; then a whole one, then from the cache."""
-    first = [_start(tmp_path) for _ in range(4)]
-    time.sleep(4)
-    for process in first[:2]:
-        process.kill()
-        process.communicate()
-    found = [_end(process) for process in first[2:]]
-    assert len({tuple(numbers[:1]) for numbers in found}) == 1
-    _end(_start(tmp_path))
-    size, hits, misses, _ = _end(_start(tmp_path))
-    assert (size, hits, misses) == (found[0][0], 1, 0)
-    [folder] = (tmp_path / "kernels").iterdir()
-    assert folder.name.startswith("0.") or folder.name[0].isdigit()
-    assert any(folder.rglob("*.nbi"))
+def test_the_second_process_loads_what_the_first_compiled(first_use: tuple[Path, list[Any], str]) -> None:
+    place, (value, hits, folder), _ = first_use
+    assert (value, hits) == (65, 0)
+    assert [path.name.partition("-")[0] for path in kept(place)] == ["small.step", "small.total"]
+    assert {path.parent for path in kept(place)} == {Path(folder)}
+    (value, hits, _), error = run(place)
+    assert (value, hits, error) == (65, 1, "")
+
+
+@pytest.mark.parametrize("damage", ["half", "folder", "foreign"])
+def test_a_damaged_file_is_compiled_anew(warm: Path, damage: str) -> None:
+    total = kept(warm)[1]
+    whole = total.read_bytes()
+    if damage == "folder":
+        total.unlink()
+        total.mkdir()
+    elif damage == "foreign":  # whole, but no kernel
+        total.unlink()
+        KernelStore(read=(), write=total.parent, why=None).save(total.name, b"no kernel")
+    else:
+        total.write_bytes(whole[: len(whole) // 2])
+    (value, hits, _), _ = run(warm)
+    assert (value, hits) == (65, 0)
+    if damage != "folder":
+        again = KernelStore(read=(total.parent,), write=None, why=None).load(total.name)
+        assert again is not None
+        assert len(again) > 1000
+
+
+def test_a_constant_of_a_kernel_that_is_called_is_part_of_the_key(warm: Path) -> None:
+    (warm / "constant.py").write_text("STEP = 2", encoding="utf-8")
+    source = SMALL.replace("STEP = 2", "from constant import STEP")
+    (warm / "small.py").write_text(source, encoding="utf-8")
+    (value, hits, _), _ = run(warm)
+    assert (value, hits) == (65, 0)
+    (warm / "constant.py").write_text("STEP = 4", encoding="utf-8")
+    (value, hits, _), _ = run(warm)
+    assert (value, hits) == (85, 0)
+
+
+def test_the_folder_removed_while_running(place: Path) -> None:
+    code = """
+import json, shutil, small
+first = small.step(1)
+shutil.rmtree(small.step.stats.cache_path)
+print(json.dumps([first, small.total(10), small.total(10.0 > 1)]))
+"""
+    assert run(place, code)[0] == [3, 65, 2]
+    assert len(kept(place)) >= 2
+
+
+def test_no_room_on_the_disk(place: Path) -> None:
+    pytest.importorskip("resource")
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n" + USE
+    (value, hits, _), error = run(place, code)
+    assert (value, hits, error) == (65, 0, "")
+    assert kept(place) == []
+    assert list(place.rglob("*.kernel-tmp")) == []
+
+
+def test_no_home_and_no_temporary_folder(place: Path) -> None:
+    code = """
+import json, os, sys, tempfile
+from pathlib import Path
+def homeless(): raise RuntimeError
+def none(): raise FileNotFoundError(2, "No usable temporary directory found")
+Path.home, tempfile.gettempdir = homeless, none
+for name in ("PRIAL_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
+    os.environ.pop(name, None)
+import small
+print(json.dumps([small.total(10), small.total.stats.cache_path]))
+"""
+    assert run(place, code)[0] == [65, None]
+
+
+def test_a_file_in_the_way_of_the_folder(place: Path) -> None:
+    (place / "cache").write_text("", encoding="utf-8")
+    (value, hits, folder), error = run(place)
+    assert (value, hits, error) == (65, 0, "")
+    assert Path(folder).is_relative_to(place)
+    (value, hits, _), _ = run(place)
+    assert (value, hits) == (65, 1)
+
+
+def test_the_log_tells_of_the_first_use_and_of_nothing_else(place: Path) -> None:
+    log = "import logging; logging.basicConfig(format='%(name)s %(levelname)s %(message)s', level='INFO')\n"
+    _, error = run(place, log + USE)
+    [line] = error.splitlines()
+    assert line.startswith("prial.envs.kernel_cache INFO compiling kernels for first use (about ")
+    assert str(place / "cache" / "kernels") in line
+    assert run(place, log + USE)[1] == ""
+
+
+def test_who_does_not_read_the_log_is_told_once_if_it_takes_long(place: Path) -> None:
+    at_once = "import prial.envs.kernel_cache as cache; cache._SILENT = 0.0\n"
+    _, error = run(place, at_once + USE + "small.total(1.5 > 1)")
+    assert len(error.splitlines()) == 1
+    assert error.startswith("compiling kernels for first use (about ")
+    quiet = "import logging; logging.getLogger('prial').setLevel('ERROR')\n"
+    assert run(place, quiet + at_once + USE + "small.total(2**40)", XDG_CACHE_HOME=str(place))[1] == ""
+
+
+def test_an_error_in_a_kernel_leaves_the_next_one_working(place: Path) -> None:
+    code = """
+import json, numba, small
+from prial.envs.kernel_cache import _first_use
+try:
+    small.total("ten")
+except numba.TypingError as error:
+    print(json.dumps([type(error).__name__, small.total(10), _first_use._depth, _first_use._busy]))
+"""
+    assert run(place, code)[0] == ["TypingError", 65, 0, None]
+
+
+PARALLEL = """
+import numba
+from prial.envs.kernel_cache import kernel
+
+@kernel(parallel=True)
+def total(values):
+    found = 0
+    for i in numba.prange(len(values)):
+        found += values[i]
+    return found
+"""
+
+
+def test_kernels_on_several_threads_are_kept(place: Path) -> None:
+    (place / "wide.py").write_text(PARALLEL, encoding="utf-8")
+    code = """
+import json, numpy as np, wide
+found = int(wide.total(np.arange(1000)))
+print(json.dumps([found, sum(wide.total.stats.cache_hits.values())]))
+"""
+    assert run(place, code)[0] == [499500, 0]
+    assert run(place, code)[0] == [499500, 1]
+
+
+def test_many_threads_at_once_compile_once(place: Path) -> None:
+    code = """
+import json, small
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor(8) as pool:
+    found = list(pool.map(small.total, [10] * 40))
+print(json.dumps([sorted(set(found)), sum(small.total.stats.cache_misses.values())]))
+"""
+    assert run(place, code)[0] == [[65], 1]
 
 
 def test_importing_the_game_needs_no_numba() -> None:
@@ -71,59 +234,13 @@ def test_importing_the_game_needs_no_numba() -> None:
 
 def test_nothing_is_written_beside_the_package() -> None:
     package = Path(kernel_cache.__file__).parent
-    assert not [path for path in package.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    assert not [path for path in package.rglob("*") if path.suffix in (".nbi", ".nbc", ".kernel")]
 
 
-def test_the_key_changes_with_every_kernel_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "deep").mkdir()
-    for name in ("kernel_cache.py", "_kernels.py", "deep/_kernels_more.py"):
-        (tmp_path / name).write_text("old", encoding="utf-8")
-    (tmp_path / "other.py").write_text("old", encoding="utf-8")
-    monkeypatch.setattr(kernel_cache, "__file__", str(tmp_path / "kernel_cache.py"))
-    keys = [kernel_cache._sources_key()]
-    for name in ("kernel_cache.py", "_kernels.py", "deep/_kernels_more.py"):
-        (tmp_path / name).write_text("new", encoding="utf-8")
-        keys.append(kernel_cache._sources_key())
-    assert len(set(keys)) == 4
-    (tmp_path / "other.py").write_text("new", encoding="utf-8")
-    assert kernel_cache._sources_key() == keys[-1]
+@kernel()
+def twice(x: int) -> int:
+    return 2 * x
 
 
-def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PRIAL_CACHE_DIR", str(tmp_path / "own"))
-    assert kernel_cache._user_cache() == tmp_path / "own"
-    monkeypatch.delenv("PRIAL_CACHE_DIR")
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kernel_cache._user_cache() == tmp_path / "prial"
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "local"))
-    assert kernel_cache._user_cache() == tmp_path / "local" / "prial" / "Cache"
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert kernel_cache._user_cache() == Path.home() / "Library" / "Caches" / "prial"
-
-
-def test_a_folder_that_cannot_be_written_is_replaced_with_a_warning(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("", encoding="utf-8")
-    monkeypatch.setenv("PRIAL_CACHE_DIR", str(blocked))
-    with caplog.at_level(logging.WARNING):
-        folder = kernel_cache.cache_folder.__wrapped__()
-    assert folder.is_dir()
-    assert "kernel cache is not writable" in caplog.text
-    folder.rmdir()
-
-
-def test_the_setting_of_other_packages_is_put_back() -> None:
-    from numba.core import config
-
-    before = config.CACHE_DIR
-
-    @kernel_cache.kernel()
-    def twice(x: int) -> int:
-        return 2 * x
-
+def test_kernels_are_called_like_functions() -> None:
     assert twice(4) == 8
-    assert before == config.CACHE_DIR

@@ -14,10 +14,27 @@ PACKAGE_ORDER = ("prial.configs", "prial.envs", "prial.agents", "prial.training"
 
 # Inside envs, from the bottom up; a module imports from its own layer and those below.
 ENVS_LAYERS = (
-    {"cards", "card_picture", "deals", "kernel_cache", "picture", "picture_pixels", "whole_numbers", "yaml_text"},
+    {
+        "cards",
+        "card_picture",
+        "deals",
+        "kernel_cache",
+        "kernel_store",
+        "picture",
+        "picture_pixels",
+        "whole_numbers",
+        "yaml_text",
+    },
     {"brag", "hands_picture"},
     {"crash.rules", "crash.presets"},
-    {"crash._kernels_search", "crash._kernels", "crash.partitions", "crash.arrangement", "crash.actions", "crash.features"},
+    {
+        "crash._kernels_search",
+        "crash._kernels",
+        "crash.partitions",
+        "crash.arrangement",
+        "crash.actions",
+        "crash.features",
+    },
     {
         "crash.events",
         "crash.scoring",
