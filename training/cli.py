@@ -29,6 +29,7 @@ from .commands import (
     replay,
     rules,
     soak,
+    solve_small,
     standings,
     tables,
     train,
@@ -114,6 +115,7 @@ app.command("rules")(rules.rules)
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
 app.command("soak")(soak.soak)
+app.command("solve-small")(solve_small.solve_small)
 app.command("standings")(standings.standings)
 app.add_typer(tables.app, name="tables")
 app.add_typer(train.app, name="train")

@@ -1,0 +1,155 @@
+"""`prial solve-small`: a small round solved exactly, and how much agents lose in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..console import output, progress_bar, show_json
+from .options import JsonOption, RulesOption, SeedOption, SetOption, rules_from
+
+if TYPE_CHECKING:
+    from ...agents.protocol import Agent
+    from ...envs.crash.rules import CrashRules
+    from ..small_game_solve import Solution
+
+__all__ = ["solve_small"]
+
+
+def solve_small(
+    ranks: Annotated[str, typer.Option("--ranks", metavar="RANKS", help="Ranks of the pack.")] = "JQKA",
+    cards: Annotated[int, typer.Option("--cards", min=3, max=13, metavar="N", help="Cards dealt to each.")] = 6,
+    lowest_hand: Annotated[
+        str | None,
+        typer.Option("--lowest-hand", metavar="CLASS", help="high_card, pair or flush; as the rule set has it if not given."),
+    ] = None,
+    *,
+    rules: RulesOption = "online",
+    settings: SetOption = None,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option("--agent", metavar="AGENT", help="An agent to exploit, by name as in `prial agents`. Repeatable."),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", metavar="FILE", help="The agent percentile's table; `prial tables percentile` makes one."),
+    ] = None,
+    gap: Annotated[
+        float, typer.Option("--gap", min=0.0, metavar="X", help="How near to an equilibrium, in points a round.")
+    ] = 1e-6,
+    iterations: Annotated[int, typer.Option("--iterations", min=1, metavar="N", help="Iterations at most.")] = 20_000,
+    samples: Annotated[
+        int,
+        typer.Option(
+            "--samples", min=1, metavar="N", help="How often to ask about each hand an agent whose choices are chance."
+        ),
+    ] = 256,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Solve the round of two players with a short pack exactly, without exchange and calls, every deal looked at.
+
+    For each agent: what a best responder gains against it, and what the solution earns against it, in points a round.
+    """
+    given = [f"ranks={ranks}", f"cards_dealt={cards}", *([f"lowest_hand={lowest_hand}"] if lowest_hand else [])]
+    asked = rules_from(rules, 2, [*given, *(settings or [])])
+    from ..small_game import SmallGame, check_rules
+    from ..small_game_solve import solve
+
+    check_rules(asked)
+    players = [_made(name, table) for name in agents or ()]
+    for player in players:
+        if (check := getattr(player, "check_rules", None)) is not None:
+            check(asked)
+    with progress_bar("Solving") as report:
+        solution = solve(
+            SmallGame.of(asked),
+            gap=gap,
+            max_iterations=iterations,
+            progress=lambda done, _: report(done, iterations),
+        )
+    measured = [_measured(player, solution, samples, seed) for player in players]
+    if as_json:
+        show_json(_content(asked, solution, gap, measured), indent=1)
+    else:
+        _show(asked, solution, gap, measured)
+
+
+def _made(name: str, table: Path | None) -> Agent:
+    from ...agents.registry import make
+
+    return make(name, table=table) if name == "percentile" and table is not None else make(name)
+
+
+def _measured(agent: Agent, solution: Solution, samples: int, seed: int) -> dict[str, Any]:
+    from ..small_game_policy import SmallGamePolicy, mixture_of
+
+    played, mixture, asked = mixture_of(agent, solution.game, samples=samples, seed=seed)
+    own = solution.mixture
+    if played is not solution.game:  # every hand a class of its own
+        own = mixture_of(SmallGamePolicy.of(solution), played)[1]
+    return {
+        "agent": agent.name,
+        "exploitability": max(played.best_margin(mixture), 0.0),
+        "margin_of_solution": played.margin(own, mixture),
+        "asked": asked,
+        "by_suits": played is not solution.game,
+    }
+
+
+def _content(rules: CrashRules, solution: Solution, gap: float, measured: list[dict[str, Any]]) -> dict[str, Any]:
+    from ..small_game import num_deals, num_deals_up_to_suits
+
+    game = solution.game
+    return {
+        "rules": rules.to_dict(),
+        "deals": num_deals(rules),
+        "deals_up_to_suits": num_deals_up_to_suits(rules),
+        "hands": len(game.class_of),
+        "hands_up_to_suits": game.num_classes,
+        "arrangements": len(game.owner),
+        "value": 0.0,
+        "gap": solution.gap,
+        "iterations": solution.iterations,
+        "solved": solution.gap <= gap,
+        "agents": measured,
+    }
+
+
+def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    content = _content(rules, solution, gap, measured)
+    console = output()
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True)
+
+    say(
+        f"Two players, {rules.cards_dealt} of {len(rules.pack)} cards each ({rules.ranks}), {rules.hands} "
+        f"hand{'s' if rules.hands > 1 else ''}, {rules.lowest_hand.replace('_', ' ')} or better"
+    )
+    say(f"{content['deals']:,} deals, {content['deals_up_to_suits']:,} up to suits")
+    say(
+        f"{content['hands']:,} hands, {content['hands_up_to_suits']:,} up to suits, with {content['arrangements']:,} "
+        "undominated arrangements"
+    )
+    if content["solved"]:
+        say(f"Solved: value 0 points a round, by symmetry; a best response gains at most {gap:g}")
+    else:
+        say(f"Value 0 points a round, by symmetry; after {solution.iterations:,} iterations a best response gains "
+            f"{solution.gap:.2g}, which is more than {gap:g}")
+    if not measured:
+        return
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("Agent", "Exploitability", "Solution earns"):
+        shown.add_column(title, justify="left" if title == "Agent" else "right", no_wrap=True)
+    for each in measured:
+        shown.add_row(each["agent"], f"{each['exploitability']:.6f}", f"{each['margin_of_solution']:+.6f}")
+    console.print(shown)
+    for how, words in (("samples", "sampled, so somewhat too high"), ("a hand of each class", "one hand of each class asked")):
+        names = ", ".join(each["agent"] for each in measured if each["asked"] == how)
+        if names:
+            say(f"{names}: {words}")
