@@ -3,55 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
-from typing import TypeAlias
 
 from ..envs.brag import NUM_STRENGTHS, strength_table, triple_index
-from ..envs.cards import Card, CardError, format_cards, parse_cards
+from ..envs.cards import Card, CardError
 from ..envs.crash.arrangement import Arrangement, FaultKind, arrangement_faults
 from ..envs.crash.observation import PlayerView
 from ..envs.crash.partitions import undominated
 from .table_hints import Hint
 from .table_questions import Answer, Question
+from .table_typing import Hands, read_hands, read_ranks, with_suits
 from .table_words import Teller
 
-__all__ = ["ArrangeQuestion", "read_hands"]
-
-Hands: TypeAlias = tuple[tuple[Card, ...], ...]
+__all__ = ["ArrangeQuestion"]
 
 _PAGE = 5
 
 
-def read_hands(line: str, *, hands: int, cards_dealt: int) -> tuple[Hands, tuple[Card, ...]]:
-    """Return the hands of a typed line, and its spare cards (after a slash).
-
-    Hands are told apart by ``|``. Without it the cards are taken three by three; what is over after the last hand of a whole
-    deal is spare.
-
-    Raises:
-        CardError: unreadable, or nothing between two ``|``.
-
-    >>> [len(hand) for hand in read_hands("AsAdAc 10d9d8d", hands=4, cards_dealt=13)[0]]
-    [3, 3]
-    """
-    laid, slash, rest = line.partition("/")
-    spare = parse_cards(rest) if slash else ()
-    parts = [part.strip() for part in laid.strip().strip("|").split("|")]
-    if len(parts) > 1:
-        if not all(parts):
-            raise CardError("there is nothing between two '|'; expected three cards")
-        return tuple(parse_cards(part) for part in parts), spare
-    cards = parse_cards(laid)
-    if len(cards) == cards_dealt and not spare:
-        cards, spare = cards[: 3 * hands], cards[3 * hands :]
-    if len(cards) % 3:
-        return (cards,), spare
-    return tuple(cards[start : start + 3] for start in range(0, len(cards), 3)), spare
-
-
 class ArrangeQuestion(Question):
-    """Which hands to lay. Typed hands are gathered, shown, and laid when Enter says so."""
+    """Which hands to lay. Typed hands are gathered, shown, and laid when Enter says so.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> from ..envs.crash.rules import CrashRules
+    >>> from .table_style import Style
+    >>> game = Game(CrashRules.preset("online", players=2), seed=7)
+    >>> teller = Teller(game.rules, names=("you", "greedy"), seat=0, style=Style())
+    >>> question = ArrangeQuestion(view_of(game, 0), teller)
+    >>> question.answer("1").action, question.answer("").action == int(game.undominated(0).partitions[0])
+    (None, True)
+    """
 
     _whole_words = ("clear", "nothing")
 
@@ -162,8 +145,10 @@ class ArrangeQuestion(Question):
         if typed.lower() in ("", "ok", "y", "yes", "lay") and self._draft is not None:
             return Answer(action=self._index(self._draft))
         if typed.isascii() and typed.isdigit():
-            self._sorted = None
-            return self._pick(int(typed[:9]))
+            number = int(typed[:9])
+            if number <= len(self._suggestions) or read_ranks(typed) is None or len(typed) < 3:  # 432 may be a hand
+                self._sorted = None
+                return self._pick(number)
         return super().answer(line)
 
     def _own_words(self) -> Mapping[str, Callable[[], Answer]]:
@@ -178,6 +163,7 @@ class ArrangeQuestion(Question):
     def _own_help(self) -> Mapping[str, str]:
         return {
             "As Ad Ac | 10s 9s 8s": "hands, one or several, strongest first; symbols and small letters will do",
+            "AAA 1098": "hands by rank alone: the suits are those that make the strongest hands",
             "list, more": "suggestions: every arrangement worth laying, strongest Hand 1 first",
             "3": "take suggestion 3",
             "undo, clear": "take back the last hand, or all",
@@ -191,20 +177,35 @@ class ArrangeQuestion(Question):
     def _other(self, typed: str) -> Answer:
         rules = self.view.rules
         try:
-            hands, spare = read_hands(typed, hands=rules.hands, cards_dealt=rules.cards_dealt)
+            ranks = read_ranks(typed)
+            if ranks is not None:
+                hands, spare = self._suited(ranks), ()
+            else:
+                hands, spare = read_hands(typed, hands=rules.hands, cards_dealt=rules.cards_dealt)
         except CardError as error:
-            if typed.isascii() and typed.isalpha():  # a word
+            first = typed.lower().split()[0]
+            if first in self._words:
+                return Answer(text=f"Type {first} alone, with nothing behind it.")
+            if typed.isascii() and typed.isalpha() and read_ranks(typed) is None:  # a word
                 return super()._other(typed)
-            return Answer(text=self.style.prose(f"{error}."))
+            return Answer(text=self.style.prose(f"{str(error)[0].upper()}{str(error)[1:]}."))
         if not hands or not hands[0]:
             return Answer(text=self._short_help())
-        whole = len(hands) >= rules.hands or self._draft is None
-        return self._laid(hands if whole else (*(self._draft or ()), *hands), spare)
+        return self._laid((*self._before(len(hands)), *hands), spare)
+
+    def _before(self, typed: int) -> Hands:
+        """Return the hands that a number of typed ones are added to: as many as there can be make a new beginning."""
+        return () if typed >= self.view.rules.hands else self._draft or ()
+
+    def _suited(self, ranks: Sequence[tuple[int, ...]]) -> Hands:
+        taken = {card.id for hand in self._before(len(ranks)) for card in hand}
+        held = [Card(card) for card in self.view.cards if card not in taken]
+        return with_suits(ranks, held, strength=lambda hand: self._strength(hand) if len(hand) == 3 else 0)
 
     def _laid(self, hands: Hands, spare: Sequence[Card]) -> Answer:
         self._sorted = None
         faults = list(arrangement_faults(hands, self.view.cards, self.view.rules))
-        said = [fault.message for fault in faults]
+        said = [fault.message.replace("the player's cards", "your cards") for fault in faults]
         for card in spare:
             if card.id not in self.view.cards:
                 said.append(f"the spare {card} is not among your cards")
@@ -256,7 +257,8 @@ class ArrangeQuestion(Question):
         strength, hand = max(fitting or found, default=(0, ()))
         if strength == 0:
             return f"{so_far} The rest makes no further hand."
-        words = f"{format_cards(hand)} ({self.style.words(strength, self.view.rules)})"
+        cards = replace(self.style, colours="none").cards(hand)  # colours would not survive the wrapping
+        words = f"{cards} ({self.style.words(strength, self.view.rules)})"
         if fitting:
             return f"{so_far} The rest could still make Hand {len(laid.hands) + 1}, such as {words}."
         return f"{so_far} The rest makes only stronger hands, such as {words}, which would go before."

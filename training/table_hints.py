@@ -114,7 +114,7 @@ def _comparison_reasons(view: PlayerView, table: PercentileTable, action: int) -
         return ["It is also the one with the strongest Hand 1."]
     weight = crash_weight(view.rules)
     return [
-        f"With a crash counted as {weight:g} it is worth {best:.2f}; the one with the strongest Hand 1 {first:.2f}.",
+        f"With a crash counted as {weight:g} it is worth {best:.2f} points; the first suggestion is worth {first:.2f}.",
     ]
 
 

@@ -13,10 +13,11 @@ from prial.envs.crash.game import Game
 from prial.envs.crash.observation import view_of
 from prial.envs.crash.partitions import undominated
 from prial.envs.crash.rules import CrashRules
-from prial.training.table_arranging import ArrangeQuestion, read_hands
+from prial.training.table_arranging import ArrangeQuestion
 from prial.training.table_hints import best_known_agent, hint_for
 from prial.training.table_questions import CallQuestion, ExchangeQuestion, Request
 from prial.training.table_style import Style, visible_length
+from prial.training.table_typing import read_hands
 from prial.training.table_words import Teller
 
 ONLINE = CrashRules.preset("online", players=2)
@@ -45,6 +46,8 @@ def flat(text: str) -> str:
         "8♠ 7♥ 6♦ 9♠ 9♥ K♦ 4♥ 4♠️ A♥ 2♣ 2♦ J♠",
         "8s 7h 6d 9s 9h Kd 4h 4s Ah 2c 2d Js 10c",
         "| 8s 7h 6d | 9s 9h Kd | 4h 4s Ah | 2c 2d Js |",
+        "876 99K 44A 22J",
+        "8 7 6 | k 9 9 | 4 4 a | 2 j 2",
     ],
 )
 def test_hands_can_be_typed_in_many_ways(typed: str) -> None:
@@ -66,6 +69,25 @@ def test_hands_are_gathered_until_enter() -> None:
     assert "2 of 4" in asked.answer("undo").text
     laid = Arrangement.from_index(asked.answer("ok").action, HELD, ONLINE)
     assert str(laid) == "8s 7h 6d | Kd 9s 9h / Ah Js Tc 4s 4h 2d 2c"
+
+
+def test_ranks_alone_take_the_suits_that_make_the_strongest_hands() -> None:
+    held = "As Ks Qd Qs 9d 4d 8c 7c 6c 8h 5h 3h 2h"
+    asked = question(held, "2c 3c 4c 5c 9c Tc Jc 2d 3d 5d 6d 7d 8d")
+    told = asked.answer("876 AKQ").text  # Hand 2 is the stronger one only because both could be running flushes
+    assert "running flush A-K-Q" in told
+    asked.answer("clear")
+    asked.answer("AKQ")
+    asked.answer("Q94")  # what is chosen already is not taken again
+    laid = str(Arrangement.from_index(asked.answer("").action, sorted(c.id for c in parse_cards(held)), ONLINE))
+    assert laid.startswith("As Ks Qs | Qd 9d 4d /")
+
+
+def test_three_digits_are_a_hand_where_there_are_not_so_many_suggestions() -> None:
+    held = "4c 3c 2c 4d 3d Kd Ks 9s 8h 7h Jd Js 5s"
+    asked = question(held, "2d 5c 6c 7c 8c 9c Tc Jc Qc Kc Ac 5d 6d")
+    assert "running flush 4-3-2" in asked.answer("432").text
+    assert "no suggestion" in asked.answer("88").text
 
 
 def test_a_wrong_order_is_explained_and_sorted_if_wanted() -> None:
@@ -96,17 +118,23 @@ def test_equal_hands_may_be_typed_in_either_order() -> None:
     [
         ("9s 9h", "has 2 cards, expected exactly three"),
         ("9s 9h Kd 8s", "has 4 cards, expected exactly three"),
-        ("9s 9h 9d", "9d, which is not among the player's cards"),
+        ("9s 9h 9d", "9d, which is not among your cards"),
         ("8s 7h 6d | 8s 9s 9h", "8s is in Hand 1 and in Hand 2"),
         ("8s 8s 9h", "8s is given twice"),
         ("Kd 8s 2c", "is no hand; expected pair or better"),
         ("8s 7h 6d | 9s 9h Kd | 4h 4s Ah | 2c 2d Js | Tc", "5 hands, expected at most 4"),
-        ("8s 7h 6d | | 9s 9h Kd", "there is nothing between two '|'"),
+        ("8s 7h 6d | | 9s 9h Kd", "There is nothing between two '|'"),
         ("8s 7h 6d / 9d", "The spare 9d is not among your cards"),
         ("8s 7h 6d / 8s", "8s is in a hand and among the spare cards"),
-        ("1Os 9s 9h", "'1Os' is not a card"),
-        ("6\u0441 6d 6h", "U+0441"),
+        ("1Os 9s 9h", "'1Os' is not a card; a card is a rank and a suit, such as As or 10d."),
+        ("8s 7h 6d | Zz 9s 9h", "'Zz' is not a card; a card is a rank and a suit, such as As or 10d."),
+        ("hint please", "Type hint alone, with nothing behind it."),
+        ("|", "Type hands, list, hint or help."),
+        ("999", "There are 2 of rank 9 to take, and 3 would be needed."),
+        ("QJ10", "There is no Q to take, and 1 would be needed."),
         ("99", "There is no suggestion 99"),
+        ("K 9", "has 2 cards, expected exactly three"),
+        ("6\u0441 6d 6h", "U+0441"),
         ("0", "There is no suggestion 0"),
         ("keep", "'keep' is nothing to be done here"),
         ("hnit", "Did you mean hint?"),
