@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from .commands import (
     agents,
     arena,
     arrangements,
+    cache,
     export,
     play,
     quickstart,
@@ -109,6 +111,7 @@ def _options(
 app.command("arena")(arena.arena)
 app.command("agents")(agents.agents)
 app.command("arrangements")(arrangements.arrangements)
+app.command("cache")(cache.cache)
 app.command("export")(export.export)
 app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)
@@ -121,10 +124,25 @@ app.add_typer(tables.app, name="tables")
 app.add_typer(train.app, name="train")
 
 
+def _tell_first_use() -> None:
+    """Pass on what the cache of compiled kernels says, so that nobody wonders what takes so long."""
+    import logging
+
+    class Telling(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            with suppress(OSError):  # nobody reads it
+                complain(record.getMessage())
+
+    log = logging.getLogger("prial.envs.kernel_cache")
+    log.addHandler(Telling())
+    log.setLevel(logging.INFO)
+
+
 def main() -> None:
     """Run the command line."""
     open_missing_streams()
     never_fail_to_encode()
+    _tell_first_use()
     if not sys.flags.safe_path:
         sys.path.append(str(Path.cwd()))  # agents named as module:factory may lie in the current folder
     columns = os.environ.get("COLUMNS", "")
