@@ -66,7 +66,8 @@ class ArrangeQuestion(Question):
         count = len(self._suggestions)
         example = "As Ad Ac" + (" | Ks Qs Js" if rules.hands > 1 else "") + (" | ..." if rules.hands > 2 else "")
         hands = "a hand" if rules.hands == 1 else f"{rules.hands} hands, strongest first"
-        how = f"Lay {hands}: type them ({example}), or list for {count} suggestion{'' if count == 1 else 's'}, or hint."
+        found = f"{count} suggestion{'' if count == 1 else 's'}"
+        how = f"Lay {hands}: type them ({example}; ranks alone will do), or list for {found}, or hint."
         return "\n".join([*lines, self._cards(), self.style.prose(how)])
 
     # ---- suggestions ----------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from ..envs.crash.actions import ActionLayout, action_layout
+from ..envs.crash.arrangement import Arrangement
 from ..envs.crash.observation import PlayerView
 from .table_hints import Hint, hint_for
 from .table_words import Teller
@@ -217,7 +218,16 @@ class CallQuestion(Question):
         if rules.crash_call == "required":
             told += " A crash that is not called earns nothing."
         told += f" {said}"
-        return f"All have laid their hands.\n{self.style.prose(told.strip())}"
+        return f"All have laid their hands. Yours:\n{self._laid()}\n{self.style.prose(told.strip())}"
+
+    def _laid(self) -> str:
+        """Return what the person laid; who comes back to a saved game has not just seen it."""
+        view, rules = self.view, self.view.rules
+        assert view.laid is not None
+        laid = Arrangement.from_index(view.laid, view.cards, rules)
+        words = [self.style.words(strength, rules) for strength in laid.strengths(rules)]
+        rows = [(f"Hand {i + 1}", hand, words[i]) for i, hand in enumerate(laid.hands)]
+        return self.style.hands(rows) if rows else "  no hand at all"
 
     def _all_of_it(self) -> int:
         return self.view.rules.crash_points + self.view.rules.crash_call_bonus

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from prial.envs.cards import parse_cards
+from prial.envs.cards import format_cards, parse_cards
 from prial.envs.crash.arrangement import Arrangement
 from prial.envs.crash.events import Award, AwardReason
 from prial.envs.crash.game import Game
@@ -241,9 +241,20 @@ def test_exchange_and_call_take_beginnings_of_words() -> None:
         game.step(int(game.undominated(seat).partitions[0]), seat)
     call = CallQuestion(view_of(game, 0), teller)
     assert "A crash that is not called earns nothing" in flat(call.ask())
+    laid = Arrangement.from_index(game.laid[0], game.hands[0], rules)
+    assert all(f"Hand {i} {format_cards(hand)}" in flat(call.ask()) for i, hand in enumerate(laid.hands, start=1))
     assert call.answer("c").action == game.layout.call
     assert call.answer("p").action == game.layout.pass_
     assert call.answer("hint").text.startswith("Hint: ")
+
+
+def test_who_laid_nothing_is_told_so_before_the_call() -> None:
+    rules = CrashRules.preset("traditional", players=2, crash_call="optional")
+    game = Game(rules, seed=1)
+    for seat in (0, 1):
+        game.step(0, seat)
+    call = CallQuestion(view_of(game, 0), Teller(rules, names=["you", "greedy"], seat=0, style=Style()))
+    assert "Yours: no hand at all" in flat(call.ask())
 
 
 # ---- what it looks like ----------------------------------------------------------------------------------------------
