@@ -249,7 +249,7 @@ def test_exchange_and_call_take_beginnings_of_words() -> None:
 
 
 def test_who_laid_nothing_is_told_so_before_the_call() -> None:
-    rules = CrashRules.preset("traditional", players=2, crash_call="optional")
+    rules = CrashRules.preset("traditional", players=2, crash_call="optional", exchange="none")
     game = Game(rules, seed=1)
     for seat in (0, 1):
         game.step(0, seat)
