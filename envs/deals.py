@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from .whole_numbers import whole_number
 
-__all__ = ["DealStream", "fresh_seed"]
+__all__ = ["DealStream", "fresh_seed", "stream_key"]
 
 _WORD = 1 << 64
 
@@ -36,7 +36,8 @@ def fresh_seed() -> int:
 
 
 @lru_cache(maxsize=256)
-def _key(seed: int) -> npt.NDArray[np.uint64]:
+def stream_key(seed: int) -> npt.NDArray[np.uint64]:
+    """Return the key of a seed's deals: uint64 (2,), read-only."""
     key = np.random.SeedSequence(seed).generate_state(2, np.uint64).astype(np.uint64)
     key.setflags(write=False)
     return key
@@ -71,7 +72,7 @@ class DealStream:
     def words(self, count: int, *, deal: int, purpose: int) -> list[int]:
         """Return raw 64-bit words of a deal."""
         counter = np.array([0, deal, self.table, purpose], np.uint64)
-        raw: list[int] = np.random.Philox(key=_key(self.seed), counter=counter).random_raw(count).tolist()
+        raw: list[int] = np.random.Philox(key=stream_key(self.seed), counter=counter).random_raw(count).tolist()
         return raw
 
     def shuffle(self, pack: Sequence[int], *, deal: int, count: int | None = None) -> list[int]:

@@ -25,6 +25,7 @@ __all__ = [
     "encode_view",
     "observation_layout",
     "observation_size",
+    "observation_starts",
     "piece_slice",
     "view_of",
 ]
@@ -266,7 +267,7 @@ def encode(views: ViewBatch) -> npt.NDArray[np.float32]:
     """Return the observations of views, laid out as `observation_layout` says: float32 (n, size)."""
     rules, n = views.rules, len(views)
     out = np.zeros((n, observation_size(rules)), np.float32)
-    starts = _starts(rules)
+    starts = observation_starts(rules)
     pieces = {piece.name: out[:, starts[i] : starts[i + 1]] for i, piece in enumerate(observation_layout(rules))}
     rows = np.arange(n)
     seats = (views.seat[:, None] + np.arange(rules.players)) % rules.players  # own seat first
@@ -297,8 +298,8 @@ def _encode_laid(out: npt.NDArray[np.float32], views: ViewBatch, row: int) -> No
 
 
 @cache
-def _starts(rules: CrashRules) -> tuple[int, ...]:
-    """Where each piece of the layout starts, then the size of all."""
+def observation_starts(rules: CrashRules) -> tuple[int, ...]:
+    """Return where each piece of the layout starts, then the size of all."""
     return tuple(np.cumsum([0, *(piece.size for piece in observation_layout(rules))]).tolist())
 
 
@@ -315,13 +316,15 @@ def piece_slice(rules: CrashRules, name: str) -> slice:
     if name not in names:
         raise ValueError(f"no piece {name!r}; expected one of {', '.join(names)}")
     number = names.index(name)
-    return slice(*_starts(rules)[number : number + 2])
+    return slice(*observation_starts(rules)[number : number + 2])
 
 
 def encode_view(view: PlayerView) -> npt.NDArray[np.float32]:
     """Return the observation of one view: float32 (size,), equal to its row of `encode` and cheaper for a single one."""
     rules, n, seat = view.rules, view.rules.players, view.seat
-    _, given_up, laid, phase, to_act, scores, rounds, dealer, kept, exchanged, passed, called, size = _starts(rules)
+    _, given_up, laid, phase, to_act, scores, rounds, dealer, kept, exchanged, passed, called, size = (
+        observation_starts(rules)
+    )
     ones = [*view.cards, phase + view.phase, dealer + (view.dealer - seat) % n]
     ones += [given_up + card for card in view.given_up]
     if view.laid is not None:

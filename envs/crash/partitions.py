@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..brag import BragClass, FlushHigh, strength_table, triple_index
+from ..threads import split_rows
 from .rules import MAX_HANDS, CrashRules
 
 __all__ = [
@@ -293,11 +294,12 @@ class CandidateBatch:
         return hits[first]
 
 
-def undominated_many(deals: npt.ArrayLike, rules: CrashRules) -> CandidateBatch:
+def undominated_many(deals: npt.ArrayLike, rules: CrashRules, *, threads: int = 1) -> CandidateBatch:
     """Return the undominated arrangements of many deals.
 
     Args:
         deals: card ids ascending in each row, (n, cards a deal).
+        threads: how many at most; it changes no result.
 
     Raises:
         ValueError: not a matrix of ascending card ids with 3 to 13 columns.
@@ -312,7 +314,24 @@ def undominated_many(deals: npt.ArrayLike, rules: CrashRules) -> CandidateBatch:
         len(given) and (given[:, 0].min() < 0 or given[:, -1].max() > 51 or (given[:, 1:] <= given[:, :-1]).any())
     ):
         raise ValueError("deals: expected card ids 0 to 51, ascending in each row")
-    return CandidateBatch(*_searched(np.ascontiguousarray(given, np.int8), rules))
+    cards = np.ascontiguousarray(given, np.int8)
+    return _joined(
+        split_rows(lambda start, stop: CandidateBatch(*_searched(cards[start:stop], rules)), len(cards), threads)
+    )
+
+
+def _joined(parts: Sequence[CandidateBatch]) -> CandidateBatch:
+    """The batches one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.partitions) for part in parts)])
+    ends = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+    return CandidateBatch(
+        offsets=np.concatenate([[0], *ends]),
+        partitions=np.concatenate([part.partitions for part in parts]),
+        strengths=np.concatenate([part.strengths for part in parts]),
+        quads=np.concatenate([part.quads for part in parts]),
+    )
 
 
 def _searched(deals: npt.NDArray[np.int8], rules: CrashRules) -> Any:

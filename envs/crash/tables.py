@@ -1,0 +1,164 @@
+"""The columns of the batched engine: state and outcomes of many tables, structure of arrays.
+
+| column | dtype, shape | holds |
+|---|---|---|
+| `table` | uint64 (n,) | number of the table in the stream of deals |
+| `deal_number` | uint64 (n,) | number of the next deal |
+| `phase` | int8 (n,) | 0 exchange, 1 arrange, 2 call, 3 over |
+| `dealer` | int8 (n,) | seat |
+| `rounds_played` | int32 (n,) | rounds before this one |
+| `scores` | int32 (n, players) | before this round |
+| `cards` | int8 (n, players, cards) | ascending ids; after an exchange the new ones |
+| `spares` | int8 (n, spare hands, cards) | in turn order |
+| `given_up` | int8 (n, players, cards) | -1 where nothing was given up |
+| `exchanges`, `calls` | int8 (n, players) | 1, 0, or -1 for not decided |
+| `laid` | int32 (n, players) | partition index, -1 before laying |
+| `values` | uint64 (n, players) | of what is laid: 12 bits each for Hand 1 to 4 and quads, from the top |
+| `picks` | uint64 (n, players) | hand by hand: 13 bits of slots each for Hand 1 to 4, from the top |
+| `start_scores`, `start_dealer`, `start_rounds` | int32, int8, int32 | where each game starts; dealer -1 is drawn |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from .actions import action_layout
+from .events import GameResult, Termination
+from .rules import CrashRules
+
+if TYPE_CHECKING:
+    from ._kernels_rounds import Numbers, Outcome, State
+
+__all__ = ["StepOutcome", "bytes_per_table", "new_state", "rules_numbers"]
+
+_REASONS = (None, Termination.TARGET, Termination.CRASH, Termination.MAX_ROUNDS, Termination.ROUND)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StepOutcome:
+    """What a step of the batched engine came to, one row a table; all arrays are the caller's own.
+
+    Attributes:
+        round_ended: bool (n,); the other fields hold zeros (`crasher` -1) where it is False.
+        points: int32 (n, players), the round's points, played out to the end whatever the finish (RULES section 4).
+        crasher: int8 (n,), who won every comparison, -1 for nobody (or a round cut short before it was known).
+        scores: int32 (n, players), after the round.
+        rounds: int32 (n,), rounds of the game so far, this one included.
+        game_ended: bool (n,).
+        reason: int8 (n,), 0 while it goes on, 1 target, 2 crash, 3 `max_rounds`, 4 the end of a single round.
+        win_shares: float64 (n, players), 1 for a win, 1/k for one shared by k, else 0.
+    """
+
+    round_ended: npt.NDArray[np.bool_]
+    points: npt.NDArray[np.int32]
+    crasher: npt.NDArray[np.int8]
+    scores: npt.NDArray[np.int32]
+    rounds: npt.NDArray[np.int32]
+    game_ended: npt.NDArray[np.bool_]
+    reason: npt.NDArray[np.int8]
+    win_shares: npt.NDArray[np.float64]
+
+    @property
+    def truncated(self) -> npt.NDArray[np.bool_]:
+        """Games cut off by `max_rounds`: bool (n,)."""
+        cut: npt.NDArray[np.bool_] = self.reason == _REASONS.index(Termination.MAX_ROUNDS)
+        return cut
+
+    @property
+    def margins(self) -> npt.NDArray[np.float64]:
+        """Own points minus the mean of the others', float64 (n, players), 0 where no round ended."""
+        players = self.points.shape[1]
+        return (self.points * players - self.points.sum(axis=1, keepdims=True)) / (players - 1)
+
+    def result(self, row: int) -> GameResult | None:
+        """Return how a table's game ended, None if it goes on."""
+        reason = _REASONS[int(self.reason[row])]
+        if reason is None:
+            return None
+        return GameResult(winners=tuple(np.flatnonzero(self.win_shares[row]).tolist()), reason=reason)
+
+
+def rules_numbers(rules: CrashRules, *, one_round: bool, autoreset: bool) -> Numbers:
+    """Return the rules in the form that kernels take."""
+    from ._kernels_rounds import Numbers
+
+    return Numbers(
+        players=rules.players,
+        cards_dealt=rules.cards_dealt,
+        hands=rules.hands,
+        num_spares=rules.num_spares,
+        target=rules.target,
+        immediate=rules.finish == "immediate",
+        crash_wins=rules.crash_reward == "game",
+        crash_points=rules.crash_points,
+        crash_call=("none", "optional", "required").index(rules.crash_call),
+        call_bonus=rules.crash_call_bonus,
+        call_penalty=rules.crash_call_penalty,
+        quads_bonus=rules.quads_bonus,
+        max_rounds=rules.max_rounds,
+        one_round=one_round,
+        autoreset=autoreset,
+        first_choice=action_layout(rules).keep,
+    )
+
+
+def new_state(tables: npt.NDArray[np.uint64], rules: CrashRules) -> State:
+    """Return the state of tables at which nothing has been dealt yet."""
+    from ._kernels_rounds import State
+
+    n, players, size = len(tables), rules.players, rules.cards_dealt
+    return State(
+        table=tables.copy(),
+        deal_number=np.zeros(n, np.uint64),
+        phase=np.zeros(n, np.int8),
+        dealer=np.zeros(n, np.int8),
+        rounds_played=np.zeros(n, np.int32),
+        scores=np.zeros((n, players), np.int32),
+        cards=np.zeros((n, players, size), np.int8),
+        spares=np.zeros((n, rules.num_spares, size), np.int8),
+        given_up=np.zeros((n, players, size), np.int8),
+        exchanges=np.zeros((n, players), np.int8),
+        calls=np.zeros((n, players), np.int8),
+        laid=np.zeros((n, players), np.int32),
+        values=np.zeros((n, players), np.uint64),
+        picks=np.zeros((n, players), np.uint64),
+        start_scores=np.zeros((n, players), np.int32),
+        start_dealer=np.full(n, -1, np.int8),
+        start_rounds=np.zeros(n, np.int32),
+    )
+
+
+def new_outcome(n: int, players: int) -> Outcome:
+    """Return room for what a step comes to, nothing having happened."""
+    from ._kernels_rounds import Outcome
+
+    return Outcome(
+        round_ended=np.zeros(n, np.bool_),
+        game_ended=np.zeros(n, np.bool_),
+        reason=np.zeros(n, np.int8),
+        crasher=np.full(n, -1, np.int8),
+        rounds=np.zeros(n, np.int32),
+        points=np.zeros((n, players), np.int32),
+        scores=np.zeros((n, players), np.int32),
+        winners=np.zeros((n, players), np.int8),
+        win_shares=np.zeros((n, players), np.float64),
+    )
+
+
+def handed_out(out: Outcome) -> StepOutcome:
+    """Return an outcome as the caller gets it."""
+    fields = {name: getattr(out, name) for name in StepOutcome.__dataclass_fields__}
+    return StepOutcome(**fields)
+
+
+def bytes_per_table(rules: CrashRules) -> int:
+    """Return how much room the state of one table takes.
+
+    >>> bytes_per_table(CrashRules.preset("online"))
+    200
+    """
+    return sum(column.nbytes for column in new_state(np.zeros(1, np.uint64), rules))

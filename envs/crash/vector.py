@@ -1,0 +1,518 @@
+"""`CrashVectorEnv`: many tables of Crash at once, the same game as `Game`, compiled and spread over the cores.
+
+Tables are independent games; each has its own stream of deals, ``(seed, table, number of the deal)``, so a table plays the
+same whatever the other tables, their number and the number of threads. Finished games start anew in place.
+
+Three ways to act:
+
+- **Whole decisions**, `step`: actions of `action_layout`, for the seat to act of each table, or for all seats that must act.
+  `views` gives what those seats know as the `ViewBatch` that agents take; `act_many` asks agents and steps.
+- **Candidates**, `offers`: the undominated arrangements of each seat to act, ragged (offsets and one flat array), padded on
+  request; `sample` draws one for each.
+- **Hand by hand**, `pick_masks`, `sample_picks` and `pick`: one three-card hand at a time, as `HandByHand` has it.
+
+What is handed out is the caller's: no array changes after it was returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..brag import strength_table
+from ..deals import fresh_seed, stream_key
+from ..threads import split_rows, usable_threads
+from ..whole_numbers import whole_number
+from .actions import ActionLayout, action_layout
+from .events import Deal
+from .game import Episode, Game, IllegalActionError, Phase
+from .observation import ViewBatch, observation_size, observation_starts
+from .partitions import partition_table, undominated_many
+from .rules import CrashRules, RulesError
+from .starts import check_scores, check_seed
+from .table import Mask, check_choice, read_rules
+from .tables import StepOutcome, handed_out, new_outcome, new_state, rules_numbers
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["CrashVectorEnv", "Offers", "StepOutcome"]
+
+Ints = npt.NDArray[np.integer]
+
+
+class Decides(Protocol):
+    """What `CrashVectorEnv.act_many` asks; `prial.agents.protocol.Agent` is one."""
+
+    def act_many(self, views: ViewBatch, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Return one action a view: int32 (n,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Offers:
+    """What each seat to act may do, undominated arrangements only: one row a table, ragged.
+
+    Attributes:
+        offsets: table `t` owns the entries ``offsets[t]:offsets[t + 1]``, int64 (n + 1,); none where nobody is to act.
+        actions: int32 (m,), of `action_layout`; arrangements strongest Hand 1 first, or the two choices.
+        strengths: int16 (m, 4), strength of each hand laid; zeros for choices.
+        quads: int8 (m,), four of a kind laid whole.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int32]
+    strengths: npt.NDArray[np.int16]
+    quads: npt.NDArray[np.int8]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many each table has: int64 (n,)."""
+        return np.diff(self.offsets)
+
+    def padded(self, k: int) -> npt.NDArray[np.int32]:
+        """Return the first `k` actions of each table, -1 where there are fewer: int32 (n, k)."""
+        columns = np.arange(k)
+        inside = columns < self.counts[:, None]
+        padded = np.full(inside.shape, -1, np.int32)
+        padded[inside] = self.actions[(self.offsets[:-1, None] + columns)[inside]]
+        return padded
+
+
+class CrashVectorEnv:
+    """Many tables of Crash.
+
+    Args:
+        num_envs: how many tables.
+        rules: name of a rule set, path of a YAML file, or `CrashRules`.
+        seed: of the deals; a fresh one if None.
+        tables: number of each table in the stream of deals, so that ``Game(rules, seed=seed, table=tables[i])`` plays the
+            same deals; 0, 1, ... if None. Numbers may repeat.
+        episode: `game`, or `round` to end after one round.
+        mask: for picks hand by hand: `legal`, everything that may be laid, or `undominated`.
+        scores: where games start, (players,) or (num_envs, players); zeros if None.
+        dealer: first dealer of games, one seat or one a table; drawn if None.
+        rounds_played: rounds already played when games start, one number or one a table.
+        autoreset: start the next game in place; otherwise a table whose game is over stays so.
+        threads: how many at most; one a core if None. It changes no result.
+        overrides: options of `CrashRules` to set otherwise.
+
+    Raises:
+        ValueError: an option that is unknown or out of range.
+
+    >>> env = CrashVectorEnv(4, "online", seed=7)
+    >>> outcome = env.step(env.sample(np.random.default_rng(0)))
+    >>> outcome.round_ended.any(), env.acting.shape
+    (np.False_, (4,))
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        rules: str | Path | CrashRules = "online",
+        *,
+        seed: int | None = None,
+        tables: npt.ArrayLike | None = None,
+        episode: Episode = "game",
+        mask: Mask = "legal",
+        scores: npt.ArrayLike | None = None,
+        dealer: npt.ArrayLike | None = None,
+        rounds_played: npt.ArrayLike = 0,
+        autoreset: bool = True,
+        threads: int | None = None,
+        **overrides: Any,
+    ) -> None:
+        count = whole_number(num_envs)
+        if count is None or count < 1:
+            raise ValueError(f"num_envs={num_envs!r}: expected a whole number from 1")
+        check_choice("episode", episode, get_args(Episode))
+        check_choice("mask", mask, get_args(Mask))
+        self.rules = read_rules(rules, overrides)
+        self.num_envs = count
+        self.episode: Episode = episode
+        self.mask: Mask = mask
+        self.autoreset = bool(autoreset)
+        self.threads = usable_threads(threads)
+        self._numbers = rules_numbers(self.rules, one_round=episode == "round", autoreset=self.autoreset)
+        self._strength = strength_table(self.rules.flush_order, self.rules.lowest_class)
+        self._triples = partition_table(self.rules.cards_dealt)
+        self._pack = np.array(self.rules.pack, np.int8)
+        self._state = new_state(_table_numbers(tables, count), self.rules)
+        self._set_starts(scores, dealer, rounds_played)
+        self.reset(seed=seed)
+
+    def reset(self, *, seed: int | None = None) -> None:
+        """Start a new game at every table.
+
+        Args:
+            seed: starts the streams of deals anew, from deal 0; None goes on with them (the first time, with a fresh seed).
+
+        Raises:
+            RulesError: no whole number from 0.
+        """
+        if seed is not None or not hasattr(self, "seed"):
+            self.seed = fresh_seed() if seed is None else check_seed(seed)
+            self._key = stream_key(self.seed)
+            self._state.deal_number[:] = 0
+        self._run(self._rounds.start_tables, self._state, self._numbers, self._key, self._pack)
+        self._look()
+
+    # ---- what there is to see -------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> ActionLayout:
+        """The numbering of decisions."""
+        return action_layout(self.rules)
+
+    @property
+    def num_triples(self) -> int:
+        """How many triples of slots there are: picks below it are hands, then done, keep, exchange, pass, call."""
+        return self.rules.cards_dealt * (self.rules.cards_dealt - 1) * (self.rules.cards_dealt - 2) // 6
+
+    @property
+    def acting(self) -> npt.NDArray[np.int8]:
+        """First seat in turn order that must act, -1 where the game is over: int8 (num_envs,)."""
+        return self._acting.copy()
+
+    @property
+    def pending(self) -> npt.NDArray[np.bool_]:
+        """Who must act, several where the phase is simultaneous: bool (num_envs, players)."""
+        return self._pending.copy()
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return a copy of a column of the state, by its name in `tables.py`, such as `scores` or `cards`.
+
+        Raises:
+            ValueError: no such column.
+        """
+        if name not in self._state._fields:
+            raise ValueError(f"no column {name!r}; expected one of {', '.join(self._state._fields)}")
+        values: npt.NDArray[Any] = getattr(self._state, name).copy()
+        return values
+
+    @property
+    def scores(self) -> npt.NDArray[np.int32]:
+        """Points of each seat before this round: int32 (num_envs, players)."""
+        return self.column("scores")
+
+    @property
+    def phase(self) -> npt.NDArray[np.int8]:
+        """Where each round stands, as numbered by `Phase`: int8 (num_envs,)."""
+        return self.column("phase")
+
+    def views(
+        self, who: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], ViewBatch]:
+        """Return what seats know: the tables, the seats, and one view a row, ordered by table, then seat.
+
+        Args:
+            who: bool (num_envs, players); those that must act if None.
+        """
+        state, rules = self._state, self.rules
+        tables, seats = np.nonzero(self._pending if who is None else who)
+        exchanges = state.exchanges[tables]
+        if rules.players == 2:
+            # Both choose without knowing the other's choice.
+            hidden = np.flatnonzero(state.phase[tables] == Phase.EXCHANGE)
+            exchanges[hidden, 1 - seats[hidden]] = -1
+        batch = ViewBatch(
+            rules=rules,
+            seat=seats.astype(np.int8),
+            phase=state.phase[tables],
+            dealer=state.dealer[tables],
+            to_act=self._pending[tables, seats].astype(np.int8),
+            rounds_played=state.rounds_played[tables],
+            scores=state.scores[tables],
+            cards=state.cards[tables, seats],
+            given_up=state.given_up[tables, seats],
+            exchanges=exchanges,
+            calls=state.calls[tables],
+            laid=state.laid[tables, seats],
+        )
+        return tables, seats, batch
+
+    def observations(self, seats: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
+        """Return observations laid out as `observation_layout` says: float32 (num_envs, size).
+
+        Args:
+            seats: whose, one a table, (num_envs,); the seats to act if None. A row of zeros where it is below 0.
+        """
+        whose = self._acting if seats is None else np.asarray(seats, np.int8)
+        if whose.shape != (self.num_envs,) or whose.max(initial=-1) >= self.rules.players:
+            raise ValueError(f"seats: expected {self.num_envs} seats below {self.rules.players}, got {seats!r}")
+        out = np.zeros((self.num_envs, observation_size(self.rules)), np.float32)
+        rows = np.arange(self.num_envs)
+        starts = np.array(observation_starts(self.rules))
+        arguments = (self._state, self._numbers, self._strength, self._triples, starts, rows, whose, out)
+        self._run(self._acts.encode_seats, *arguments)
+        return out
+
+    def game(self, table: int) -> Game:
+        """Return a `Game` that stands where a table stands and goes on with the same deals.
+
+        Picks hand by hand that are not laid yet are not in it.
+        """
+        state, rules = self._state, self.rules
+        t = range(self.num_envs)[table]
+        dealer, hands = int(state.dealer[t]), [tuple(row) for row in state.cards[t].tolist()]
+        spares = [tuple(row) for row in state.spares[t].tolist()]
+        order = [(dealer + 1 + place) % rules.players for place in range(rules.players)]
+        for seat in np.flatnonzero(state.exchanges[t] == 1).tolist():
+            hands[seat] = tuple(state.given_up[t, seat].tolist())
+        deal = Deal(
+            round_number=int(state.rounds_played[t]),
+            dealer=dealer,
+            scores=tuple(state.scores[t].tolist()),
+            hands=tuple(hands),
+            spares=tuple(spares),
+        )
+        if state.phase[t] == Phase.OVER:
+            raise RuntimeError(f"the game at table {t} is over")
+        game = Game(
+            rules,
+            seed=self.seed,
+            table=int(state.table[t]),
+            first_deal=int(state.deal_number[t]) - 1,
+            dealer=dealer,
+            scores=deal.scores,
+            rounds_played=deal.round_number,
+            episode=self.episode,
+            deals=[deal],
+        )
+        layout = self.layout
+        for seat in order:
+            if state.exchanges[t, seat] >= 0:
+                game.step(layout.keep + int(state.exchanges[t, seat]), seat)
+        for seat in order:
+            if state.laid[t, seat] >= 0:
+                game.step(int(state.laid[t, seat]), seat)
+        for seat in order:
+            if state.calls[t, seat] >= 0:
+                game.step(layout.pass_ + int(state.calls[t, seat]), seat)
+        return game
+
+    # ---- whole decisions ------------------------------------------------------------------------------------------
+
+    def step(self, actions: npt.ArrayLike) -> StepOutcome:
+        """Take decisions; tables whose round ends go on to the next round, or the next game.
+
+        Args:
+            actions: ints of `layout`: (num_envs,), for the seat to act of each table, or (num_envs, players), for all that
+                must act. -1 decides nothing yet.
+
+        Raises:
+            IllegalActionError: names table, player, action and phase; nothing has changed at any table.
+            ValueError: another shape or dtype.
+        """
+        given = self._matrix(actions)
+        arguments = (self._state, self._numbers, self._strength, self._triples, given)
+        bad = [found for found in self._run(self._rounds.check_decisions, *arguments) if found >= 0]
+        if bad:
+            self._refuse(*divmod(int(bad[0]), self.rules.players), given)
+        out = new_outcome(self.num_envs, self.rules.players)
+        head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples)
+        self._run(self._rounds.take_decisions, *head, given, out)
+        self._look()
+        return handed_out(out)
+
+    def act_many(
+        self,
+        agents: Decides | Sequence[Decides],
+        rngs: np.random.Generator | Sequence[np.random.Generator],
+        *,
+        seating: npt.ArrayLike | None = None,
+    ) -> StepOutcome:
+        """Let agents decide everything that waits, each in one call of its `act_many`, and step.
+
+        Args:
+            agents: one, or several by number.
+            rngs: the chance of each.
+            seating: number of the agent on each seat, (players,) or (num_envs, players); all 0 if None.
+
+        Raises:
+            ValueError: numbers that do not fit; IllegalActionError as for `step`.
+        """
+        team = [agents] if not isinstance(agents, Sequence) else list(agents)
+        chance = [rngs] if isinstance(rngs, np.random.Generator) else list(rngs)
+        shape = (self.num_envs, self.rules.players)
+        seats = np.broadcast_to(np.zeros(1, np.int64) if seating is None else np.asarray(seating), shape)
+        if len(chance) != len(team) or seats.min() < 0 or seats.max() >= len(team):
+            raise ValueError(f"{len(team)} agents with {len(chance)} generators, seated by numbers {np.unique(seats)}")
+        actions = np.full(shape, -1, np.int32)
+        for number, (agent, rng) in enumerate(zip(team, chance, strict=True)):
+            tables, places, views = self.views(self._pending & (seats == number))
+            if len(tables):
+                actions[tables, places] = agent.act_many(views, rng)
+        return self.step(actions)
+
+    # ---- candidates -----------------------------------------------------------------------------------------------
+
+    def offers(self) -> Offers:
+        """Return what each seat to act may do, undominated arrangements only."""
+        state, layout = self._state, self.layout
+        arranging = np.flatnonzero(self._state.phase == Phase.ARRANGE)
+        choosing = np.flatnonzero((state.phase == Phase.EXCHANGE) | (state.phase == Phase.CALL))
+        found = undominated_many(state.cards[arranging, self._acting[arranging]], self.rules, threads=self.threads)
+        counts = np.zeros(self.num_envs, np.int64)
+        counts[arranging], counts[choosing] = found.counts, 2
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        total = int(offsets[-1])
+        actions, quads = np.empty(total, np.int32), np.zeros(total, np.int8)
+        strengths = np.zeros((total, found.strengths.shape[1]), np.int16)
+        arranged = np.repeat(state.phase == Phase.ARRANGE, counts)
+        actions[arranged], strengths[arranged], quads[arranged] = found.partitions, found.strengths, found.quads
+        first = np.where(state.phase[choosing] == Phase.EXCHANGE, layout.keep, layout.pass_)
+        actions[~arranged] = (first[:, None] + np.arange(2)).ravel()
+        return Offers(offsets=offsets, actions=actions, strengths=strengths, quads=quads)
+
+    def sample(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Return an even draw from the `offers` of each table, -1 where nobody is to act: int32 (num_envs,).
+
+        Draws one 64-bit word a table, `w`, and takes entry ``floor(w * count / 2**64)``.
+        """
+        actions = np.empty(self.num_envs, np.int32)
+        words = self._words(rng)
+        self._run(self._acts.sample_candidates, self._state, self._numbers, self._strength, words, actions)
+        return actions
+
+    # ---- hand by hand ---------------------------------------------------------------------------------------------
+
+    def pick_masks(self) -> npt.NDArray[np.int8]:
+        """Return what each seat to act may pick: int8 (num_envs, num_triples + 5), numbered as `HandByHand` has it."""
+        masks = np.zeros((self.num_envs, self.num_triples + 5), np.int8)
+        self._run(self._acts.pick_masks, self._state, self._numbers, self._strength, self.mask == "legal", masks)
+        return masks
+
+    def sample_picks(self, rng: np.random.Generator) -> npt.NDArray[np.int32]:
+        """Return an even draw from each row of `pick_masks`, -1 where nobody is to act: int32 (num_envs,).
+
+        Draws one 64-bit word a table, `w`, and takes the entry ``floor(w * count / 2**64)`` of those allowed.
+        """
+        picks = np.empty(self.num_envs, np.int32)
+        legal, words = self.mask == "legal", self._words(rng)
+        head = (self._state, self._numbers, self._strength, legal, self.num_triples)
+        self._run(self._acts.sample_picks, *head, words, picks)
+        return picks
+
+    def pick(self, picks: npt.ArrayLike) -> StepOutcome:
+        """Make the pick of the seat to act at each table; a seat keeps on picking until what it picked is laid.
+
+        Args:
+            picks: (num_envs,), numbered as in `pick_masks`; -1 picks nothing yet.
+
+        Raises:
+            IllegalActionError: names table, player and pick; nothing has changed at any table.
+            ValueError: another shape or dtype.
+        """
+        given = self._vector(picks, "picks")
+        legal, done = self.mask == "legal", self.num_triples
+        arguments = (self._state, self._numbers, self._strength, legal, done, given)
+        bad = [found for found in self._run(self._acts.check_picks, *arguments) if found >= 0]
+        if bad:
+            t = int(bad[0])
+            self._refuse_over(t)
+            who = f"player_{int(self._acting[t])} ({Phase(int(self._state.phase[t])).label} phase)"
+            raise IllegalActionError(
+                f"table {t}, {who}: pick {int(given[t])} is not among those that pick_masks allows"
+            )
+        out = new_outcome(self.num_envs, self.rules.players)
+        head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples, legal, done)
+        self._run(self._acts.take_picks, *head, given, out)
+        self._look()
+        return handed_out(out)
+
+    # ---- inside ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _rounds(self) -> ModuleType:
+        from . import _kernels_rounds
+
+        return _kernels_rounds
+
+    @cached_property
+    def _acts(self) -> ModuleType:
+        from . import _kernels_acting
+
+        return _kernels_acting
+
+    def _run(self, loop: Any, *arguments: Any) -> list[Any]:
+        return split_rows(loop, self.num_envs, self.threads, *arguments)
+
+    def _look(self) -> None:
+        """Find out who is to act."""
+        self._pending = np.empty((self.num_envs, self.rules.players), np.bool_)
+        self._acting = np.empty(self.num_envs, np.int8)
+        self._run(self._rounds.pending_seats, self._state, self._numbers, self._pending, self._acting)
+
+    def _words(self, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
+        words: npt.NDArray[np.uint64] = rng.bit_generator.random_raw(self.num_envs)
+        return words
+
+    def _vector(self, values: npt.ArrayLike, name: str) -> npt.NDArray[np.int32]:
+        given = np.asarray(values)
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise ValueError(f"{name}: expected {self.num_envs} whole numbers, got {given.dtype} {given.shape}")
+        return _as_int32(given)
+
+    def _matrix(self, actions: npt.ArrayLike) -> npt.NDArray[np.int32]:
+        """Actions by table and seat, -1 for none."""
+        given = np.asarray(actions)
+        shape = (self.num_envs, self.rules.players)
+        if given.shape == shape and given.dtype.kind in "iu":
+            return _as_int32(given)
+        if given.shape != shape[:1] or given.dtype.kind not in "iu":
+            raise ValueError(f"actions: expected whole numbers {shape[:1]} or {shape}, got {given.dtype} {given.shape}")
+        matrix = np.full(shape, -1, np.int32)
+        matrix[np.arange(self.num_envs), self._acting] = _as_int32(given)
+        return matrix
+
+    def _refuse(self, table: int, seat: int, actions: npt.NDArray[np.int32]) -> None:
+        self._refuse_over(table)
+        try:
+            self.game(table).check(int(actions[table, seat]), seat)
+        except IllegalActionError as error:
+            raise IllegalActionError(f"table {table}, {error}") from None
+        raise AssertionError(f"table {table}: action {actions[table, seat]} of seat {seat} was refused without reason")
+
+    def _refuse_over(self, table: int) -> None:
+        if self._state.phase[table] == Phase.OVER:
+            raise IllegalActionError(f"table {table}: its game is over; nobody is to act")
+
+    def _set_starts(self, scores: npt.ArrayLike | None, dealer: npt.ArrayLike | None, rounds: npt.ArrayLike) -> None:
+        state, rules, n = self._state, self.rules, self.num_envs
+        if scores is not None:
+            given = np.asarray(scores)
+            if given.shape not in ((rules.players,), (n, rules.players)) or given.dtype.kind not in "iu":
+                raise RulesError(f"scores: expected whole numbers ({rules.players},) or ({n}, {rules.players})")
+            for row in np.unique(np.atleast_2d(given), axis=0).tolist():
+                check_scores(rules, row)
+            state.start_scores[:] = given
+        for name, values, column, stop in (
+            ("dealer", dealer, state.start_dealer, rules.players),
+            ("rounds_played", rounds, state.start_rounds, rules.max_rounds),
+        ):
+            if values is None:
+                continue
+            numbers = np.asarray(values)
+            whole = numbers.dtype.kind in "iu" and numbers.shape in ((), (n,))
+            if not whole or numbers.min() < 0 or numbers.max() >= stop:
+                raise RulesError(f"{name}={values!r}: expected a whole number from 0 to {stop - 1}, or {n} of them")
+            column[:] = numbers
+
+
+def _as_int32(values: Ints) -> npt.NDArray[np.int32]:
+    """The values as int32; what does not fit becomes an action that no rule allows."""
+    clipped = np.clip(values, -2, np.iinfo(np.int32).max) if values.dtype != np.int32 else values
+    return np.ascontiguousarray(clipped, np.int32)
+
+
+def _table_numbers(tables: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
+    numbers = np.arange(count) if tables is None else np.asarray(tables)
+    if numbers.shape != (count,) or numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise ValueError(f"tables: expected {count} whole numbers from 0, got {tables!r}")
+    return numbers.astype(np.uint64)
