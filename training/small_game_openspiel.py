@@ -4,12 +4,14 @@ Importing this module registers the game ``prial_small``. Chance deals both play
 see `prial.training.small_game`) with the weight that such deals have; then player 0 and player 1 each choose one of the
 undominated arrangements of their class, neither knowing the other's class or choice. Utilities are margins in points.
 
-    import pyspiel
-    from prial.training import small_game_openspiel
-
-    game = pyspiel.load_game("prial_small", {"ranks": "JQKA", "cards_dealt": 6})
-
 `OpenSpielPolicy` is a strategy of the small game as a policy there, for ``open_spiel.python.algorithms.exploitability``.
+
+>>> from open_spiel.python.algorithms import exploitability
+>>> game = pyspiel.load_game("prial_small", {"ranks": "QKA", "cards_dealt": 6})
+>>> chances = game.small.uniform()
+>>> theirs = exploitability.exploitability(game, OpenSpielPolicy(game, chances))
+>>> abs(theirs - game.small.best_margin(game.small.mixture(chances))) < 1e-9
+True
 """
 
 from __future__ import annotations

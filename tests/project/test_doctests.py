@@ -15,7 +15,7 @@ from project.source_tree import Module, modules
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PUBLIC = [m for m in modules("envs", "agents", "training") if not m.name.rpartition(".")[2].startswith("_")]
-OF_EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "safetensors", "onnx")
+OF_EXTRAS = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "safetensors", "onnx", "pyspiel")
 
 
 def _imported(name: str) -> ModuleType:
