@@ -159,6 +159,6 @@ def bytes_per_table(rules: CrashRules) -> int:
     """Return how much room the state of one table takes.
 
     >>> bytes_per_table(CrashRules.preset("online"))
-    200
+    195
     """
     return sum(column.nbytes for column in new_state(np.zeros(1, np.uint64), rules))
