@@ -85,7 +85,9 @@ class PlayedGame:
         """
         n = rules.players
         if not 1 <= len(against) <= n - 1:
-            raise AgentError(f"{len(against)} opponents ({' '.join(against)}): there are seats for {n - 1}")
+            more = len(against) + 1
+            room = f"; players={more} makes room" if n < more <= len(rules.pack) // rules.cards_dealt else ""
+            raise AgentError(f"{len(against)} opponents ({' '.join(against)}): there are seats for {n - 1}{room}")
         if seat is None:
             seat = int(np.random.default_rng([seed, n]).integers(n))
         if not 0 <= seat < n:

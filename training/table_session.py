@@ -5,6 +5,7 @@ How lines are read and text is shown is the business of a `Terminal`, which test
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -194,7 +195,13 @@ class Session:
         """Save the game, then say so: a terminal that is gone takes no words."""
         self.played.save(path)
         self.path = path
-        self.terminal.write(f"{before}Saved. To go on:\n  prial play --resume {path}")
+        self.terminal.write(f"{before}Saved. To go on:\n  prial play --resume {_typed(path)}")
+
+
+def _typed(path: Path) -> str:
+    """Return a path as it is typed to a shell."""
+    name = str(path)
+    return name if re.fullmatch(r"[\w./\\:~+-]+", name) else f'"{name}"'
 
 
 def _free_name() -> Path:

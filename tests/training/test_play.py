@@ -138,7 +138,11 @@ def test_seats_are_filled_with_the_last_opponent() -> None:
     ("words", "told"),
     [
         (["--against", "greeedy"], "did you mean 'greedy'"),
-        (["--against", "greedy", "random", "greedy"], "3 opponents (greedy random greedy): there are seats for 2"),
+        (
+            ["--against", "greedy", "random", "greedy"],
+            "3 opponents (greedy random greedy): there are seats for 2; players=4 makes room",
+        ),
+        (["--against", *["greedy"] * 4], "4 opponents (greedy greedy greedy greedy): there are seats for 2\n"),
         (["greedy"], "opponents go behind --against"),
         (["--seat", "3"], "seat 3: expected 0 to 2"),
         (["--rules", "bgaa"], "bgaa"),
@@ -237,6 +241,12 @@ def test_a_reveal_can_be_left() -> None:
     assert "Hand 1" in script.text.partition("the reveal")[2]
     assert "Hand 2\n" not in script.text.partition("the reveal")[2]
     assert read_saved(Path("crash.record")).game.rounds_played == 1
+
+
+@pytest.mark.parametrize(("name", "typed"), [("my game.txt", '"my game.txt"'), ("a/b-1.txt", "a/b-1.txt")])
+def test_how_to_go_on_can_be_typed_to_a_shell(name: str, typed: str) -> None:
+    assert play("--seed", "1", "--save", name).output.endswith(f"To go on:\n  prial play --resume {typed}\n")
+    assert read_saved(Path(name)).seed == 1
 
 
 def test_quit_without_saving() -> None:

@@ -73,7 +73,7 @@ def play(
 
     opponents = [*(against or ()), *(more_opponents or ())]
     if more_opponents and not against:
-        raise CommandError(f"{more_opponents[0]!r}: opponents go behind --against")
+        raise CommandError(f"{more_opponents[0]!r}: opponents go behind --against, as in --against greedy percentile")
     if save is not None and save != resume and save.exists():
         raise CommandError(f"--save {save}: there is such a file; --resume goes on with a game, or choose another name")
     if resume is None:
