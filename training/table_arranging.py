@@ -177,10 +177,11 @@ class ArrangeQuestion(Question):
 
     def _other(self, typed: str) -> Answer:
         rules = self.view.rules
+        spare: tuple[Card, ...] = ()
         try:
             ranks = read_ranks(typed)
             if ranks is not None:
-                hands, spare = self._suited(ranks), ()
+                hands = self._suited(ranks)
             else:
                 hands, spare = read_hands(typed, hands=rules.hands, cards_dealt=rules.cards_dealt)
         except CardError as error:
