@@ -6,7 +6,7 @@ the program. Here a kernel is one file with a checksum, written whole. Its name 
 on. One process compiles, the others wait for it.
 
 What is compiled on first use is told by the logger ``prial.envs.kernel_cache`` at INFO; if nobody listens there and it
-takes more than two seconds, it is told once at WARNING.
+takes more than two seconds, it is told once at WARNING, as is that what was compiled cannot be kept.
 
 Importing this module imports numba; kernels modules (``_kernels*.py``) are therefore imported on first use only.
 """
@@ -56,6 +56,7 @@ class _FirstUse:
         self._busy: contextlib.ExitStack | None = None
         self._spent = 0.0
         self._told = False
+        self._lost = False
         self._patience = _PATIENCE
 
     @contextlib.contextmanager
@@ -111,9 +112,17 @@ class _FirstUse:
             return
         self._told = True
         store = kernel_store()
-        kept = f"kept in {store.write}" if store.write else "not kept"
-        why = f" ({store.why})" if store.why else ""
-        _log.log(level, "compiling kernels for first use (about %d s), %s%s", _USUAL, kept, why)
+        kept = f", kept in {store.write}" if store.write else ""
+        why = f" ({store.why})" if store.write and store.why else ""
+        _log.log(level, "compiling kernels for first use (about %d s)%s%s", _USUAL, kept, why)
+
+    def lose(self) -> None:
+        """Say once that what was compiled is not kept."""
+        if not self._lost:
+            self._lost = True
+            store = kernel_store()
+            why = store.why or f"{store.write} takes no more"
+            _log.warning("compiled kernels cannot be kept, the next start compiles them again: %s", why)
 
 
 _first_use = _FirstUse()
@@ -203,7 +212,8 @@ class _Cache:
             _log.warning("%s is compiled in every process: it uses a large global array or a pointer", self._name)
             return
         name = self._file(_signature, compiled.library.codegen)
-        kernel_store().save(name, dumps(compiled._reduce()))
+        if not kernel_store().save(name, dumps(compiled._reduce())):
+            _first_use.lose()
 
     def enable(self) -> None:
         """Nothing to do."""

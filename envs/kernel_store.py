@@ -144,7 +144,7 @@ class KernelStore:
                 file.write(_HEAD + hashlib.sha256(payload).digest() + payload)
             Path(part).replace(self.write / name)
         except OSError as error:
-            _log.info("a compiled kernel could not be kept in %s: %s", self.write, error.strerror or error)
+            _log.debug("%s cannot be kept in %s: %s", name, self.write, error)
             if part is not None:
                 with contextlib.suppress(OSError):
                     Path(part).unlink(missing_ok=True)

@@ -131,8 +131,11 @@ print(json.dumps([first, small.total(10), small.total(10.0 > 1)]))
 def test_no_room_on_the_disk(place: Path) -> None:
     pytest.importorskip("resource")
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n" + USE
-    (value, hits, _), error = run(place, code)
-    assert (value, hits, error) == (65, 0, "")
+    (value, hits, folder), error = run(place, code)
+    assert (value, hits) == (65, 0)
+    assert error == (
+        f"compiled kernels cannot be kept, the next start compiles them again: {folder} takes no more\n"  # once
+    )
     assert kept(place) == []
     assert list(place.rglob("*.kernel-tmp")) == []
 
@@ -149,7 +152,15 @@ for name in ("PRIAL_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA", "HOME"):
 import small
 print(json.dumps([small.total(10), small.total.stats.cache_path]))
 """
-    assert run(place, code)[0] == [65, None]
+    found, error = run(place, code)
+    assert found == [65, None]
+    assert error == "compiled kernels cannot be kept, the next start compiles them again: there is no home folder\n"
+
+
+def test_numba_switched_off(place: Path) -> None:
+    code = "import small; print(small.total(10))"
+    assert run(place, code, NUMBA_DISABLE_JIT="1") == (65, "")
+    assert not (place / "cache").exists()
 
 
 def test_a_file_in_the_way_of_the_folder(place: Path) -> None:
