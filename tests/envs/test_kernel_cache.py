@@ -237,6 +237,17 @@ print(json.dumps([sorted(set(found)), sum(small.total.stats.cache_misses.values(
     assert run(place, code)[0] == [[65], 1]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_uses_kernels_and_compiles_more(place: Path) -> None:
+    code = """
+import json, multiprocessing, small
+first = small.total(10)
+with multiprocessing.get_context("fork").Pool(3) as pool:
+    print(json.dumps([first, pool.map(small.total, [10, 20, 10]), pool.map(small.total, [True, False]), small.step(1.5)]))
+"""
+    assert run(place, code)[0] == [65, [65, 230, 65], [2, 0], 3.5]
+
+
 def test_importing_the_game_needs_no_numba() -> None:
     code = "import sys, prial.envs.crash.game, prial.envs.crash.observation; print(int('numba' in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
