@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,10 +91,11 @@ def play(
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
     if interactive:
         _edit_lines()
-    _stop_when_asked()
     terminal = _Terminal(waits=interactive and not fast)
     session = Session(played, terminal, style=_style(four_colours=four_colours), path=save or resume)
-    if session.run():
+    with _ends_like_ctrl_c():
+        left = session.run()
+    if left:
         raise typer.Exit(130)
 
 
@@ -136,15 +139,21 @@ def _edit_lines() -> None:
         return
 
 
-def _stop_when_asked() -> None:
+@contextmanager
+def _ends_like_ctrl_c() -> Iterator[None]:
     """Leave and save as Ctrl-C does when the terminal is closed, or the process is told to end."""
 
     def leave(_signal: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
-    for name in ("SIGHUP", "SIGTERM"):
-        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
-            signal.signal(getattr(signal, name), leave)
+    there = threading.current_thread() is threading.main_thread()
+    signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if there and hasattr(signal, name)]
+    before = {number: signal.signal(number, leave) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class _Terminal:
