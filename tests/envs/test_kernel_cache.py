@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from prial.envs import kernel_cache
@@ -84,26 +88,6 @@ def test_the_second_process_loads_what_the_first_compiled(first_use: tuple[Path,
     assert {path.parent for path in kept(place)} == {Path(folder)}
     (value, hits, _), error = run(place)
     assert (value, hits, error) == (65, 1, "")
-
-
-@pytest.mark.parametrize("damage", ["half", "folder", "foreign"])
-def test_a_damaged_file_is_compiled_anew(warm: Path, damage: str) -> None:
-    total = kept(warm)[1]
-    whole = total.read_bytes()
-    if damage == "folder":
-        total.unlink()
-        total.mkdir()
-    elif damage == "foreign":  # whole, but no kernel
-        total.unlink()
-        KernelStore(read=(), write=total.parent, why=None).save(total.name, b"no kernel")
-    else:
-        total.write_bytes(whole[: len(whole) // 2])
-    (value, hits, _), _ = run(warm)
-    assert (value, hits) == (65, 0)
-    if damage != "folder":
-        again = KernelStore(read=(total.parent,), write=None, why=None).load(total.name)
-        assert again is not None
-        assert len(again) > 1000
 
 
 def test_a_constant_of_a_kernel_that_is_called_is_part_of_the_key(warm: Path) -> None:
@@ -186,8 +170,6 @@ def test_who_does_not_read_the_log_is_told_once_if_it_takes_long(place: Path) ->
     _, error = run(place, at_once + USE + "small.total(1.5 > 1)")
     assert len(error.splitlines()) == 1
     assert error.startswith("compiling kernels for first use (about ")
-    quiet = "import logging; logging.getLogger('prial').setLevel('ERROR')\n"
-    assert run(place, quiet + at_once + USE + "small.total(2**40)", XDG_CACHE_HOME=str(place))[1] == ""
 
 
 def test_an_error_in_a_kernel_leaves_the_next_one_working(place: Path) -> None:
@@ -259,10 +241,136 @@ def test_nothing_is_written_beside_the_package() -> None:
     assert not [path for path in package.rglob("*") if path.suffix in (".nbi", ".nbc", ".kernel")]
 
 
-@kernel()
-def twice(x: int) -> int:
+# ---- in this process ---------------------------------------------------------------------------------------------------
+
+
+def _twice(x: int) -> int:
     return 2 * x
 
 
-def test_kernels_are_called_like_functions() -> None:
-    assert twice(4) == 8
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KernelStore:
+    """An empty store, and nobody has been told anything."""
+    folder = tmp_path / "0.1.0-0123456789abcdef"
+    store = KernelStore(read=(folder,), write=folder, why=None)
+    monkeypatch.setattr(kernel_cache, "kernel_store", lambda: store)
+    monkeypatch.setattr(kernel_cache, "_first_use", kernel_cache._FirstUse())
+    return store
+
+
+def hits(value: int = 4) -> tuple[int, int]:
+    """Call a kernel as a new process would; return how often the cache had it and had it not."""
+    twice: Any = kernel()(_twice)
+    assert twice(value) == 2 * value
+    return sum(twice.stats.cache_hits.values()), sum(twice.stats.cache_misses.values())
+
+
+def test_what_is_kept_is_found(store: KernelStore) -> None:
+    assert hits() == (0, 1)
+    assert hits() == (1, 0)
+    again: Any = kernel(fastmath=True)(_twice)  # other options are other machine code
+    assert again(4) == 8
+    assert sum(again.stats.cache_misses.values()) == 1
+    assert again.stats.cache_path == str(store.write)
+
+
+@pytest.mark.parametrize("damage", ["half", "foreign", "folder"])
+def test_a_damaged_file_is_compiled_anew(store: KernelStore, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert store.write is not None
+    hits()
+    [path] = store.write.glob("*.kernel")
+    whole = path.read_bytes()
+    if damage == "half":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif damage == "foreign":  # whole, but no kernel
+        store.save(path.name, b"no kernel")
+    else:
+        path.unlink()
+        path.mkdir()
+    with caplog.at_level(logging.INFO, logger="prial.envs"):
+        assert hits() == (0, 1)
+    assert ("compiled anew" in caplog.text) == (damage != "folder")
+    assert hits() == ((0, 1) if damage == "folder" else (1, 0))
+
+
+def test_what_another_process_compiled_meanwhile_is_taken(
+    store: KernelStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hits()
+    real = KernelStore.load
+    answers = iter([None])
+    monkeypatch.setattr(KernelStore, "load", lambda self, name: next(answers, real(self, name)))
+    with caplog.at_level(logging.INFO, logger="prial.envs"):
+        assert hits() == (1, 0)
+    assert caplog.text == ""
+
+
+def test_a_lock_that_nobody_lets_go_of_is_waited_for_once(store: KernelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited = []
+
+    @contextlib.contextmanager
+    def held_by_another(self: KernelStore, *, patience: float) -> Iterator[bool]:
+        waited.append(patience)
+        yield False
+
+    monkeypatch.setattr(KernelStore, "locked", held_by_another)
+    twice: Any = kernel()(_twice)
+    assert (twice(4), twice(1.5)) == (8, 3.0)
+    assert waited == [kernel_cache._PATIENCE, 0.0]
+
+
+@pytest.mark.parametrize("worker", [False, True])
+def test_it_is_told_once(
+    store: KernelStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, *, worker: bool
+) -> None:
+    if worker:
+        monkeypatch.setattr(kernel_cache.multiprocessing, "parent_process", object)
+    monkeypatch.setattr(kernel_cache, "_SILENT", 0.0)
+    with caplog.at_level(logging.WARNING, logger="prial.envs"):
+        twice: Any = kernel()(_twice)
+        assert (twice(4), twice(1.5)) == (8, 3.0)
+    [record] = caplog.records
+    assert (record.levelname, record.name) == ("WARNING", "prial.envs.kernel_cache")
+    assert record.getMessage() == f"compiling kernels for first use (about 20 s), kept in {store.write}"
+
+
+def test_that_nothing_is_kept_is_told_once(
+    store: KernelStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(KernelStore, "save", lambda self, name, payload: False)
+    twice: Any = kernel()(_twice)
+    assert (twice(4), twice(1.5)) == (8, 3.0)
+    [record] = [record for record in caplog.records if "cannot be kept" in record.getMessage()]
+    assert record.levelname == "WARNING"
+    assert record.getMessage().endswith(f"{store.write} takes no more")
+
+
+BIG = np.arange(1_000_000)
+
+
+def test_a_kernel_that_numba_cannot_keep_is_named(store: KernelStore, caplog: pytest.LogCaptureFixture) -> None:
+    @kernel()
+    def look_up(index: int) -> Any:
+        return BIG[index]
+
+    assert look_up(7) == 7
+    assert "look_up is compiled in every process" in caplog.text
+    assert store.write is not None
+    assert list(store.write.glob("*.kernel")) == []
+
+
+def test_the_fingerprint_is_of_values() -> None:
+    def told(value: Any) -> str:
+        return kernel_cache._fingerprint(value, set())
+
+    assert told(np.arange(3)) == told(np.arange(3)) != told(np.arange(4))
+    assert told(np.arange(3, dtype=np.int8)) != told(np.arange(3, dtype=np.int16))
+    assert told((1, 2.0, "x")) == told((1, 2.0, "x")) != told((1, 2, "x"))
+    assert told(np.uint64(1)) != told(1)
+    assert told(_twice) == told(kernel()(_twice)) != told(hits)
+    assert told(np) == "module"
+
+    def recursive(n: int) -> int:
+        return 1 if n == 0 else n * recursive(n - 1)
+
+    assert told(recursive).startswith("test_the_fingerprint")

@@ -163,6 +163,17 @@ def test_no_home(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> 
     assert store.why == "there is no home folder"
 
 
+def test_neither_home_nor_temporary_folder(places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(kernel_store, "user_cache", lambda: None)
+    monkeypatch.setattr(kernel_store.tempfile, "gettempdir", none)
+    store = kernel_store._open(KEY)
+    assert store == KernelStore(read=(), write=None, why="there is no home folder")
+    assert kernel_store.clear() == 0
+
+
 def test_a_read_only_folder_is_read_and_another_written(
     places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
