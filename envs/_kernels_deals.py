@@ -75,3 +75,12 @@ def drawn_dealer(key: Any, deal: Any, table: Any, players: Any, words: Any) -> A
     """Seat that deals first in a game whose first deal is number `deal`; `words` is room for uint64 (4,)."""
     philox_block(key, 1, deal, table, 1, words)
     return np.int64(high_product(words[0], np.uint64(players)))
+
+
+@kernel(nogil=True)
+def drawn_seats(key: Any, deals: Any, tables: Any, players: Any, seats: Any, start: Any, stop: Any) -> None:
+    """Write the seat drawn for the learner in games that begin with these deals, int8."""
+    words = np.empty(4, np.uint64)
+    for i in range(start, stop):
+        philox_block(key, 1, deals[i], tables[i], 2, words)
+        seats[i] = np.int8(high_product(words[0], np.uint64(players)))

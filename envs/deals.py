@@ -4,7 +4,8 @@ Every deal can be had on its own, in any order, on any machine, whatever the bat
 
 - Two 64-bit key words come from ``numpy.random.SeedSequence(seed)``.
 - The words of deal ``d`` at table ``t`` are the raw output of Philox4x64-10 with that key and the counter
-  ``(0, d, t, purpose)``, purpose 0 for the shuffle and 1 for the first dealer (little end first, as NumPy writes it).
+  ``(0, d, t, purpose)``, purpose 0 for the shuffle, 1 for the first dealer and 2 for the seat of a learner, of a game whose
+  first deal is ``d`` (little end first, as NumPy writes it).
 - The shuffle is Fisher-Yates from the front of the ascending pack: for ``i = 0, 1, ...``, card ``i`` is swapped with card
   ``i + floor(w_i * (n - i) / 2**64)``. The bias is below ``n / 2**64``.
 
@@ -24,7 +25,7 @@ import numpy.typing as npt
 
 from .whole_numbers import whole_number
 
-__all__ = ["DealStream", "fresh_seed", "stream_key"]
+__all__ = ["DealStream", "fresh_seed", "learner_seats", "stream_key"]
 
 _WORD = 1 << 64
 
@@ -88,3 +89,29 @@ class DealStream:
     def first_dealer(self, players: int, *, deal: int) -> int:
         """Return the seat that deals first, drawn evenly, in a game whose first deal is number `deal`."""
         return self.words(1, deal=deal, purpose=1)[0] * players >> 64
+
+    def learner_seat(self, players: int, *, deal: int) -> int:
+        """Return the seat of a learner, drawn evenly, in a game whose first deal is number `deal`."""
+        return self.words(1, deal=deal, purpose=2)[0] * players >> 64
+
+
+def learner_seats(
+    seed: int, tables: npt.NDArray[np.uint64], deals: npt.NDArray[np.uint64], *, players: int
+) -> npt.NDArray[np.int8]:
+    """Return `DealStream.learner_seat` of many games: int8 (n,).
+
+    Args:
+        seed: of the deals.
+        tables, deals: table and first deal of each game, (n,).
+        players: how many seats.
+
+    >>> learner_seats(1, np.zeros(3, np.uint64), np.arange(3, dtype=np.uint64), players=3).tolist()
+    [0, 0, 2]
+    >>> [DealStream(1).learner_seat(3, deal=deal) for deal in range(3)]
+    [0, 0, 2]
+    """
+    from ._kernels_deals import drawn_seats
+
+    seats = np.empty(len(tables), np.int8)
+    drawn_seats(stream_key(seed), deals, tables, players, seats, 0, len(tables))
+    return seats

@@ -391,11 +391,12 @@ def advance(s: Any, r: Any, key: Any, pack: Any, t: Any, out: Any, room: Any) ->
 
 
 @kernel(nogil=True)
-def start_tables(s: Any, r: Any, key: Any, pack: Any, start: Any, stop: Any) -> None:
-    """Start a game at each of the tables."""
+def start_tables(s: Any, r: Any, key: Any, pack: Any, which: Any, start: Any, stop: Any) -> None:
+    """Start a game at each of the tables that `which`, bool (tables,), marks."""
     room = make_room(r.players)
     for t in range(start, stop):
-        start_game(s, r, key, pack, t, room)
+        if which[t]:
+            start_game(s, r, key, pack, t, room)
 
 
 @kernel(nogil=True)

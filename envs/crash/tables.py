@@ -1,4 +1,4 @@
-"""The columns of the batched engine: state and outcomes of many tables, structure of arrays.
+"""The columns of the batched engine: state, offers and outcomes of many tables, structure of arrays.
 
 | column | dtype, shape | holds |
 |---|---|---|
@@ -28,12 +28,13 @@ import numpy.typing as npt
 
 from .actions import action_layout
 from .events import GameResult, Termination
-from .rules import CrashRules
+from .rules import CrashRules, RulesError
+from .starts import check_scores
 
 if TYPE_CHECKING:
     from ._kernels_rounds import Numbers, Outcome, State
 
-__all__ = ["StepOutcome", "bytes_per_table", "new_state", "rules_numbers"]
+__all__ = ["Offers", "StepOutcome", "bytes_per_table", "new_state", "rules_numbers", "set_starts", "table_numbers"]
 
 _REASONS = (None, Termination.TARGET, Termination.CRASH, Termination.MAX_ROUNDS, Termination.ROUND)
 
@@ -71,8 +72,8 @@ class StepOutcome:
     @property
     def margins(self) -> npt.NDArray[np.float64]:
         """Own points minus the mean of the others', float64 (n, players), 0 where no round ended."""
-        players = self.points.shape[1]
-        return (self.points * players - self.points.sum(axis=1, keepdims=True)) / (players - 1)
+        others = self.points.sum(axis=1, keepdims=True) - self.points
+        return self.points - others / (self.points.shape[1] - 1)  # in this order: the same bits as `scoring.margins`
 
     def result(self, row: int) -> GameResult | None:
         """Return how a table's game ended, None if it goes on."""
@@ -80,6 +81,36 @@ class StepOutcome:
         if reason is None:
             return None
         return GameResult(winners=tuple(np.flatnonzero(self.win_shares[row]).tolist()), reason=reason)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Offers:
+    """What each seat to act may do, undominated arrangements only: one row a table, ragged.
+
+    Attributes:
+        offsets: table `t` owns the entries ``offsets[t]:offsets[t + 1]``, int64 (n + 1,); none where nobody is to act.
+        actions: int32 (m,), of `action_layout`; arrangements strongest Hand 1 first, or the two choices.
+        strengths: int16 (m, 4), strength of each hand laid; zeros for choices.
+        quads: int8 (m,), four of a kind laid whole.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.int32]
+    strengths: npt.NDArray[np.int16]
+    quads: npt.NDArray[np.int8]
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How many each table has: int64 (n,)."""
+        return np.diff(self.offsets)
+
+    def padded(self, k: int) -> npt.NDArray[np.int32]:
+        """Return the first `k` actions of each table, -1 where there are fewer: int32 (n, k)."""
+        columns = np.arange(k)
+        inside = columns < self.counts[:, None]
+        padded = np.full(inside.shape, -1, np.int32)
+        padded[inside] = self.actions[(self.offsets[:-1, None] + columns)[inside]]
+        return padded
 
 
 def rules_numbers(rules: CrashRules, *, one_round: bool, autoreset: bool) -> Numbers:
@@ -130,6 +161,52 @@ def new_state(tables: npt.NDArray[np.uint64], rules: CrashRules) -> State:
         start_dealer=np.full(n, -1, np.int8),
         start_rounds=np.zeros(n, np.int32),
     )
+
+
+def set_starts(
+    state: State,
+    rules: CrashRules,
+    *,
+    scores: npt.ArrayLike | None,
+    dealer: npt.ArrayLike | None,
+    rounds_played: npt.ArrayLike | None,
+) -> None:
+    """Write down where games start: one row for all tables, or one a table; None leaves zeros and a drawn dealer.
+
+    Raises:
+        RulesError: what the rules do not allow, or another shape.
+    """
+    n = len(state.table)
+    if scores is not None:
+        given = np.asarray(scores)
+        if given.shape not in ((rules.players,), (n, rules.players)) or given.dtype.kind not in "iu":
+            raise RulesError(f"scores: expected whole numbers ({rules.players},) or ({n}, {rules.players})")
+        for row in np.unique(np.atleast_2d(given), axis=0).tolist():
+            check_scores(rules, row)
+        state.start_scores[:] = given
+    for name, values, column, stop in (
+        ("dealer", dealer, state.start_dealer, rules.players),
+        ("rounds_played", rounds_played, state.start_rounds, rules.max_rounds),
+    ):
+        if values is None:
+            continue
+        numbers = np.asarray(values)
+        whole = numbers.dtype.kind in "iu" and numbers.shape in ((), (n,))
+        if not whole or numbers.min() < 0 or numbers.max() >= stop:
+            raise RulesError(f"{name}={values!r}: expected a whole number from 0 to {stop - 1}, or {n} of them")
+        column[:] = numbers
+
+
+def table_numbers(tables: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
+    """Return the number of each table in the stream of deals, 0, 1, ... if None: uint64 (count,).
+
+    Raises:
+        ValueError: not so many whole numbers from 0.
+    """
+    numbers = np.arange(count) if tables is None else np.asarray(tables)
+    if numbers.shape != (count,) or numbers.dtype.kind not in "iu" or numbers.min() < 0:
+        raise ValueError(f"tables: expected {count} whole numbers from 0, got {tables!r}")
+    return numbers.astype(np.uint64)
 
 
 def new_outcome(n: int, players: int) -> Outcome:

@@ -17,7 +17,6 @@ What is handed out is the caller's: no array changes after it was returned.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
@@ -34,10 +33,19 @@ from .events import Deal
 from .game import Episode, Game, IllegalActionError, Phase
 from .observation import ViewBatch, observation_size, observation_starts
 from .partitions import partition_table, undominated_many
-from .rules import CrashRules, RulesError
-from .starts import check_scores, check_seed
+from .rules import CrashRules
+from .starts import check_seed
 from .table import Mask, check_choice, read_rules
-from .tables import StepOutcome, handed_out, new_outcome, new_state, rules_numbers
+from .tables import (
+    Offers,
+    StepOutcome,
+    handed_out,
+    new_outcome,
+    new_state,
+    rules_numbers,
+    set_starts,
+    table_numbers,
+)
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,36 +60,6 @@ class Decides(Protocol):
 
     def act_many(self, views: ViewBatch, rng: np.random.Generator) -> npt.NDArray[np.int32]:
         """Return one action a view: int32 (n,)."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Offers:
-    """What each seat to act may do, undominated arrangements only: one row a table, ragged.
-
-    Attributes:
-        offsets: table `t` owns the entries ``offsets[t]:offsets[t + 1]``, int64 (n + 1,); none where nobody is to act.
-        actions: int32 (m,), of `action_layout`; arrangements strongest Hand 1 first, or the two choices.
-        strengths: int16 (m, 4), strength of each hand laid; zeros for choices.
-        quads: int8 (m,), four of a kind laid whole.
-    """
-
-    offsets: npt.NDArray[np.int64]
-    actions: npt.NDArray[np.int32]
-    strengths: npt.NDArray[np.int16]
-    quads: npt.NDArray[np.int8]
-
-    @property
-    def counts(self) -> npt.NDArray[np.int64]:
-        """How many each table has: int64 (n,)."""
-        return np.diff(self.offsets)
-
-    def padded(self, k: int) -> npt.NDArray[np.int32]:
-        """Return the first `k` actions of each table, -1 where there are fewer: int32 (n, k)."""
-        columns = np.arange(k)
-        inside = columns < self.counts[:, None]
-        padded = np.full(inside.shape, -1, np.int32)
-        padded[inside] = self.actions[(self.offsets[:-1, None] + columns)[inside]]
-        return padded
 
 
 class CrashVectorEnv:
@@ -142,24 +120,29 @@ class CrashVectorEnv:
         self._strength = strength_table(self.rules.flush_order, self.rules.lowest_class)
         self._triples = partition_table(self.rules.cards_dealt)
         self._pack = np.array(self.rules.pack, np.int8)
-        self._state = new_state(_table_numbers(tables, count), self.rules)
-        self._set_starts(scores, dealer, rounds_played)
+        self._state = new_state(table_numbers(tables, count), self.rules)
+        set_starts(self._state, self.rules, scores=scores, dealer=dealer, rounds_played=rounds_played)
         self.reset(seed=seed)
 
-    def reset(self, *, seed: int | None = None) -> None:
-        """Start a new game at every table.
+    def reset(self, *, seed: int | None = None, which: npt.ArrayLike | None = None) -> None:
+        """Start a new game at every table, or at some; a game that is under way there is given up.
 
         Args:
             seed: starts the streams of deals anew, from deal 0; None goes on with them (the first time, with a fresh seed).
+            which: bool (num_envs,), where; everywhere if None. A seed is for all tables.
 
         Raises:
-            RulesError: no whole number from 0.
+            ValueError: a seed that is no whole number from 0; another shape or dtype of `which`, or both.
         """
+        chosen = np.ones(self.num_envs, np.bool_) if which is None else np.asarray(which)
+        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_ or (which is not None and seed is not None):
+            wrong = f"{chosen.dtype} {chosen.shape}" + ("" if seed is None else " and a seed, which is for all tables")
+            raise ValueError(f"which: expected bool ({self.num_envs},), got {wrong}")
         if seed is not None or not hasattr(self, "seed"):
             self.seed = fresh_seed() if seed is None else check_seed(seed)
             self._key = stream_key(self.seed)
             self._state.deal_number[:] = 0
-        self._run(self._rounds.start_tables, self._state, self._numbers, self._key, self._pack)
+        self._run(self._rounds.start_tables, self._state, self._numbers, self._key, self._pack, chosen)
         self._look()
 
     # ---- what there is to see -------------------------------------------------------------------------------------
@@ -213,14 +196,23 @@ class CrashVectorEnv:
         Args:
             who: bool (num_envs, players); those that must act if None.
         """
-        state, rules = self._state, self.rules
         tables, seats = np.nonzero(self._pending if who is None else who)
+        return tables, seats, self.views_at(tables, seats)
+
+    def views_at(self, tables: Ints, seats: Ints) -> ViewBatch:
+        """Return what seats know, one view a row, in the order given.
+
+        Args:
+            tables: row of each in the batch, (n,).
+            seats: at them, (n,).
+        """
+        state, rules = self._state, self.rules
         exchanges = state.exchanges[tables]
         if rules.players == 2:
             # Both choose without knowing the other's choice.
             hidden = np.flatnonzero(state.phase[tables] == Phase.EXCHANGE)
             exchanges[hidden, 1 - seats[hidden]] = -1
-        batch = ViewBatch(
+        return ViewBatch(
             rules=rules,
             seat=seats.astype(np.int8),
             phase=state.phase[tables],
@@ -234,7 +226,6 @@ class CrashVectorEnv:
             calls=state.calls[tables],
             laid=state.laid[tables, seats],
         )
-        return tables, seats, batch
 
     def observations(self, seats: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Return observations laid out as `observation_layout` says: float32 (num_envs, size).
@@ -483,36 +474,8 @@ class CrashVectorEnv:
         if self._state.phase[table] == Phase.OVER:
             raise IllegalActionError(f"table {table}: its game is over; nobody is to act")
 
-    def _set_starts(self, scores: npt.ArrayLike | None, dealer: npt.ArrayLike | None, rounds: npt.ArrayLike) -> None:
-        state, rules, n = self._state, self.rules, self.num_envs
-        if scores is not None:
-            given = np.asarray(scores)
-            if given.shape not in ((rules.players,), (n, rules.players)) or given.dtype.kind not in "iu":
-                raise RulesError(f"scores: expected whole numbers ({rules.players},) or ({n}, {rules.players})")
-            for row in np.unique(np.atleast_2d(given), axis=0).tolist():
-                check_scores(rules, row)
-            state.start_scores[:] = given
-        for name, values, column, stop in (
-            ("dealer", dealer, state.start_dealer, rules.players),
-            ("rounds_played", rounds, state.start_rounds, rules.max_rounds),
-        ):
-            if values is None:
-                continue
-            numbers = np.asarray(values)
-            whole = numbers.dtype.kind in "iu" and numbers.shape in ((), (n,))
-            if not whole or numbers.min() < 0 or numbers.max() >= stop:
-                raise RulesError(f"{name}={values!r}: expected a whole number from 0 to {stop - 1}, or {n} of them")
-            column[:] = numbers
-
 
 def _as_int32(values: Ints) -> npt.NDArray[np.int32]:
     """The values as int32; what does not fit becomes an action that no rule allows."""
     clipped = np.clip(values, -2, np.iinfo(np.int32).max) if values.dtype != np.int32 else values
     return np.ascontiguousarray(clipped, np.int32)
-
-
-def _table_numbers(tables: npt.ArrayLike | None, count: int) -> npt.NDArray[np.uint64]:
-    numbers = np.arange(count) if tables is None else np.asarray(tables)
-    if numbers.shape != (count,) or numbers.dtype.kind not in "iu" or numbers.min() < 0:
-        raise ValueError(f"tables: expected {count} whole numbers from 0, got {tables!r}")
-    return numbers.astype(np.uint64)

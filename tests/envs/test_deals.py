@@ -15,7 +15,7 @@ from prial.envs.cards import format_cards, pack_ids
 from prial.envs.crash.game import Game
 from prial.envs.crash.record import record_of
 from prial.envs.crash.rules import CrashRules
-from prial.envs.deals import DealStream, fresh_seed
+from prial.envs.deals import DealStream, fresh_seed, learner_seats
 
 MASK = (1 << 64) - 1
 # Philox4x64-10: multipliers and Weyl constants of Salmon et al., SC 2011.
@@ -100,6 +100,14 @@ def test_the_first_dealer_is_the_twins(seed: int, table: int, deal: int, players
     assert DealStream(seed, table).first_dealer(players, deal=deal) == word * players // 2**64
 
 
+@given(seeds, st.lists(st.tuples(tables, deals), min_size=1, max_size=5), st.integers(2, 5))
+def test_a_learners_seats_are_the_twins(seed: int, games: list[tuple[int, int]], players: int) -> None:
+    seats = [twin_words(seed, table, deal, 2, 1)[0] * players // 2**64 for table, deal in games]
+    assert [DealStream(seed, table).learner_seat(players, deal=deal) for table, deal in games] == seats
+    columns = (np.array(column, np.uint64) for column in zip(*games, strict=True))
+    assert learner_seats(seed, *columns, players=players).tolist() == seats
+
+
 # Deals that must never change: the first 13 cards, and the first dealer of 2, 3, 4, 5 players.
 PINNED = [
     (0, 0, 0, "2c 5h 8d 3s Ah 6d Ad 5s 4d 4s Qh 9d 3c", [0, 0, 1, 1]),
@@ -180,6 +188,9 @@ def test_every_card_falls_evenly_everywhere(by: str) -> None:
 def test_the_first_dealer_is_drawn_evenly(players: int) -> None:
     dealers = [DealStream(seed).first_dealer(players, deal=0) for seed in range(4000)]
     _chi_square_fits(np.bincount(dealers, minlength=players), 4000 / players)
+    numbers = np.arange(4000, dtype=np.uint64)
+    seats = learner_seats(5, numbers * 0, numbers, players=players)
+    _chi_square_fits(np.bincount(seats, minlength=players), 4000 / players)
 
 
 @pytest.mark.parametrize(

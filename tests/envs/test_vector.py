@@ -337,3 +337,30 @@ def test_reset_goes_on_or_starts_anew() -> None:
     env.reset(seed=8)
     np.testing.assert_array_equal(env.column("cards"), first)
     assert CrashVectorEnv(1).seed != CrashVectorEnv(1).seed
+
+
+def test_some_tables_start_anew_and_the_others_go_on() -> None:
+    env = CrashVectorEnv(4, "bga", seed=8)
+    env.step(env.sample(np.random.default_rng(0)))
+    before = {name: env.column(name) for name in env._state._fields}
+    which = np.array([False, True, False, True])
+    env.reset(which=which)
+    after = {name: env.column(name) for name in env._state._fields}
+    for name, column in before.items():
+        np.testing.assert_array_equal(column[~which], after[name][~which])
+    games = [Game(env.rules, seed=8, table=table, first_deal=1) for table in range(4)]
+    for t in np.flatnonzero(which):
+        assert [tuple(hand) for hand in after["cards"][t].tolist()] == games[t].hands
+        assert (after["dealer"][t], after["deal_number"][t], after["phase"][t]) == (games[t].dealer, 2, 0)
+        assert env.acting[t] == games[t].pending[0]
+
+
+@pytest.mark.parametrize(
+    ("which", "seed"), [([True], None), ([1, 1, 1], None), ([[True] * 3], None), ([True] * 3, 1)], ids=str
+)
+def test_what_does_not_say_which_tables_is_refused(which: object, seed: int | None) -> None:
+    env = CrashVectorEnv(3, "online", seed=8)
+    before = env.column("cards")
+    with pytest.raises(ValueError, match=r"which: expected bool \(3,\), got"):
+        env.reset(which=which, seed=seed)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(env.column("cards"), before)
