@@ -78,8 +78,8 @@ def opponents(masks: Any, num_cards: Any, size: Any, binomials: Any, class_of: A
         num_classes: how many there are.
 
     Returns:
-        starts int64 (classes + 1,), others int32 (m,), counts int32 (m,): class `i` meets ``others[starts[i]:starts[i + 1]]``,
-        ascending, each in as many hands as `counts` says.
+        starts int64 (classes + 1,), others int32 (m,), counts int32 (m,): class `i` meets the classes
+        ``others[starts[i]:starts[i + 1]]``, ascending, each in as many hands as `counts` says.
     """
     rest = num_cards - size
     left = np.empty(rest, np.int64)

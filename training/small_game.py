@@ -135,8 +135,8 @@ class SmallGame:
         weights: hands in each class, int64 (classes,).
         cards: ascending card ids of one hand of each class, int8 (classes, cards_dealt).
         arrangements: the undominated arrangements of those.
-        starts, others, counts: class `i` meets each class of ``others[starts[i]:starts[i + 1]]`` in so many hands as `counts`
-            says: int64 (classes + 1,), int32 (k,), int32 (k,).
+        starts, others, counts: class `i` meets each class of ``others[starts[i]:starts[i + 1]]`` in as many hands as
+            `counts` says: int64 (classes + 1,), int32 (k,), int32 (k,).
 
     >>> game = SmallGame.of(CrashRules(players=2, ranks="QKA", cards_dealt=6))
     >>> len(game.class_of), game.num_classes, len(game.arrangements.partitions)
@@ -217,7 +217,8 @@ class SmallGame:
         pack, size = len(self.rules.pack), self.rules.cards_dealt
         binomials = np.array([[comb(n, i + 1) for n in range(pack)] for i in range(size)], np.int64)
         ranks = binomials[np.arange(size), held].sum(axis=1)
-        return self.class_of[ranks]
+        classes: npt.NDArray[np.int32] = self.class_of[ranks]
+        return classes
 
     def every_hand(self) -> npt.NDArray[np.int8]:
         """Return every hand of the pack, in the order of `class_of`: int8 (hands, cards_dealt), ascending card ids."""

@@ -23,7 +23,9 @@ def solve_small(
     cards: Annotated[int, typer.Option("--cards", min=3, max=13, metavar="N", help="Cards dealt to each.")] = 6,
     lowest_hand: Annotated[
         str | None,
-        typer.Option("--lowest-hand", metavar="CLASS", help="high_card, pair or flush; as the rule set has it if not given."),
+        typer.Option(
+            "--lowest-hand", metavar="CLASS", help="high_card, pair or flush; as the rule set has it if not given."
+        ),
     ] = None,
     *,
     rules: RulesOption = "online",
@@ -34,7 +36,9 @@ def solve_small(
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE", help="The agent percentile's table; `prial tables percentile` makes one."),
+        typer.Option(
+            "--table", metavar="FILE", help="The agent percentile's table; `prial tables percentile` makes one."
+        ),
     ] = None,
     gap: Annotated[
         float, typer.Option("--gap", min=0.0, metavar="X", help="How near to an equilibrium, in points a round.")
@@ -139,8 +143,10 @@ def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict
     if content["solved"]:
         say(f"Solved: value 0 points a round, by symmetry; a best response gains at most {gap:g}")
     else:
-        say(f"Value 0 points a round, by symmetry; after {solution.iterations:,} iterations a best response gains "
-            f"{solution.gap:.2g}, which is more than {gap:g}")
+        say(
+            f"Value 0 points a round, by symmetry; after {solution.iterations:,} iterations a best response gains "
+            f"{solution.gap:.2g}, which is more than {gap:g}"
+        )
     if not measured:
         return
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -149,7 +155,10 @@ def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict
     for each in measured:
         shown.add_row(each["agent"], f"{each['exploitability']:.6f}", f"{each['margin_of_solution']:+.6f}")
     console.print(shown)
-    for how, words in (("samples", "sampled, so somewhat too high"), ("a hand of each class", "one hand of each class asked")):
+    for how, words in (
+        ("samples", "sampled, so somewhat too high"),
+        ("a hand of each class", "one hand of each class asked"),
+    ):
         names = ", ".join(each["agent"] for each in measured if each["asked"] == how)
         if names:
             say(f"{names}: {words}")
