@@ -80,6 +80,16 @@ class Session:
             OSError: the game cannot be saved in the file that was asked for.
             PlayError: an opponent failed; the game was saved before.
         """
+        try:
+            self._sit()
+        except (
+            KeyboardInterrupt
+        ):  # in the middle of leaving as well: closing a terminal ends the input, then interrupts
+            self._leave_at_once()
+            return True
+        return False
+
+    def _sit(self) -> None:
         played = self.played
         if self.path is not None:
             played.save(self.path)  # better now than after an hour of play
@@ -87,24 +97,27 @@ class Session:
         try:
             while not played.game.is_over:
                 if not self._decided():
-                    return False
-        except (EOFError, KeyboardInterrupt) as left:
-            if played.game.is_over:
-                self.terminal.write("")
-            else:
-                self._keep(self.path or _free_name(), before="\n")
-            return isinstance(left, KeyboardInterrupt)
-        except (PlayError, ValueError):
-            self._keep(self.path or _free_name())
-            raise
+                    return
+        except EOFError:
+            self._leave_at_once()
+            return
         except OSError:  # nobody reads any more, or the disk is full
             if not played.game.is_over:
                 with suppress(OSError):
                     played.save(self.path or _free_name())
             raise
+        except (PlayError, ValueError):
+            self._keep(self.path or _free_name())
+            raise
         if self.path is not None:
             self.terminal.write(self.teller.style.prose(f"The game is recorded in {self.path}."))
-        return False
+
+    def _leave_at_once(self) -> None:
+        """Leave without a question, the game saved if it is not over."""
+        if self.played.game.is_over:
+            self.terminal.write("")
+        else:
+            self._keep(self.path or _free_name(), before="\n")
 
     def _decided(self) -> bool:
         """Bring about one decision and tell what follows; return whether to go on."""

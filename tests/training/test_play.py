@@ -308,6 +308,23 @@ def test_ctrl_c_and_a_closed_terminal_leave_without_a_traceback(name: str) -> No
     assert Path("crash.record").exists()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+def test_a_closed_terminal_saves() -> None:
+    """Its end of input and its signal come one right after the other."""
+    import pty
+
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.executable, [*command(), "--seed", "1"])
+    seen = b""
+    while not seen.endswith(b"lay? "):
+        seen += os.read(terminal, 4096)
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFEXITED(status)
+    assert read_saved(Path("crash.record")).seed == 1
+
+
 class Failing:
     """Lays greedily at first, then fails."""
 

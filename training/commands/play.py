@@ -144,6 +144,8 @@ def _ends_like_ctrl_c() -> Iterator[None]:
     """Leave and save as Ctrl-C does when the terminal is closed, or the process is told to end."""
 
     def leave(_signal: int, _frame: object) -> None:
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)  # once is enough, and saving takes a moment
         raise KeyboardInterrupt
 
     there = threading.current_thread() is threading.main_thread()
