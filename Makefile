@@ -31,7 +31,7 @@ help:
 	@echo "make lint        check style and formatting (ruff)"
 	@echo "make types       check types (mypy)"
 	@echo "make docs        make what docs/ takes from the code, and build the site into build/docs"
-	@echo "make bench       time the kernels"
+	@echo "make bench       measure how fast things are"
 	@echo "make soak        play a million random rounds of every rule set with invariants checked"
 	@echo "make tables      make the tables of percentile anew, those that are not there already"
 	@echo "make standings   play all built-in agents under every rule set, into docs/strength.md"
@@ -62,7 +62,7 @@ docs: $(DEV)
 	$(BIN)/mkdocs build --strict --quiet
 
 bench: $(USE)
-	$(BIN)/python -m prial.training.benchmarks $(BENCH_FLAGS)
+	$(BIN)/prial bench $(BENCH_FLAGS)
 
 soak: $(USE)
 	$(BIN)/prial soak $(SOAK_FLAGS)

@@ -1,4 +1,4 @@
-"""The yardstick of the benchmark: a plain scan of every four-hand partition of a deal. Private; see `benchmarks.py`.
+"""The yardstick of the benchmark: a plain scan of every four-hand partition of a deal. Private; see `bench/search.py`.
 
 For each partition: look up the four strengths, sort them, keep them if nothing kept covers them. A triple that is no hand
 counts 0, as a position left empty; since 13 cards have room for four triples, every arrangement of fewer hands is among

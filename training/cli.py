@@ -24,6 +24,7 @@ from .commands import (
     agents,
     arena,
     arrangements,
+    bench,
     cache,
     export,
     play,
@@ -111,6 +112,7 @@ def _options(
 app.command("arena")(arena.arena)
 app.command("agents")(agents.agents)
 app.command("arrangements")(arrangements.arrangements)
+app.command("bench")(bench.bench)
 app.command("cache")(cache.cache)
 app.command("export")(export.export)
 app.command("quickstart")(quickstart.quickstart)

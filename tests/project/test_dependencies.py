@@ -64,7 +64,7 @@ def test_the_core_imports_what_it_declares(module: Module) -> None:
 def test_training_imports_what_the_extras_declare(module: Module) -> None:
     for i in module.imports():
         top = _third_party(i.name)
-        allowed = _declared("train", "export", "solve", "openspiel")
+        allowed = _declared("train", "export", "solve", "openspiel", "plot")
         assert top is None or top in allowed, f"{module}, line {i.line}, imports {i.name}"
 
 
@@ -87,7 +87,7 @@ def test_every_declared_core_dependency_is_used() -> None:
     assert _declared() - used == set()
 
 
-@pytest.mark.parametrize("requirement", _requirements("dev", "openspiel"), ids=str)
+@pytest.mark.parametrize("requirement", _requirements("dev", "openspiel", "peers"), ids=str)
 def test_every_requirement_is_pinned_within_its_range(requirement: Requirement) -> None:
     pins = _pins()
     assert requirement.name.lower() in pins

@@ -44,7 +44,8 @@ WITHOUT = {
     "prial.envs.crash_v0": "its docstring is the manual page; README and docs/environment.md run it",
     "prial.envs.picture_pixels": "needs Pillow, an extra",
     "prial.training": "a docstring and nothing else",
-    "prial.training.benchmarks": "times things for minutes; tests/training/test_benchmarks.py runs it in small",
+    "prial.training.bench": "a docstring and nothing else",
+    "prial.training.bench.startup": "starts processes, which takes seconds; tests/training/test_startup_times.py does",
     "prial.training.workers": "starts processes, which takes seconds; the arena and tests/training use it",
 }
 COMMANDS = "prial.training.commands"
