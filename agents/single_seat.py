@@ -18,8 +18,8 @@ Registered as ``prial/Crash-v0``. The seat's observation and reward are returned
 its margin (own points minus the mean of the others').
 
 **Randomness.** ``reset(seed=s)`` fixes everything: the deals are those of ``Game(rules, seed=s)``, counted on from game to
-game; the seat is drawn from the environment's own generator; the agents draw from another, spawned from the seed.
-``reset()`` goes on with all three.
+game; the seat is drawn from the same stream (`DealStream.learner_seat`); the agents draw from a generator spawned from the
+seed. ``reset()`` goes on with all three.
 
 The `info` of the last step holds what is public at the end: `win_share`, `reason`, `rounds`, `points_per_round`,
 `margin_per_round`, `crashes` (own), `illegal`, and `scores` by seat; the `info` of every step holds the `seat`.
@@ -30,7 +30,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import gymnasium
 import numpy as np
@@ -40,15 +40,14 @@ from ..envs.crash.coders import CandidateCoder, Coder, HandCoder
 from ..envs.crash.events import RoundEnd
 from ..envs.crash.game import Episode, Game, IllegalActionError
 from ..envs.crash.observation import ViewBatch, view_of
-from ..envs.crash.presets import load_rules
 from ..envs.crash.render import Rendered, RenderMode, render_game
-from ..envs.crash.rules import CrashRules, RulesError
+from ..envs.crash.rules import CrashRules
 from ..envs.crash.scoring import margins
 from ..envs.crash.starts import check_seed
-from ..envs.deals import fresh_seed
+from ..envs.deals import DealStream, fresh_seed
 from .answers import AnswerError, ask
 from .protocol import Agent
-from .registry import AgentError, make, what_lacks
+from .seat_options import Actions, Illegal, Opponents, Reward, check_choice, check_options, rules_of, seated_opponents
 
 if TYPE_CHECKING:
     from ..envs.crash.record_values import GameRecord
@@ -59,10 +58,6 @@ ENV_ID = "prial/Crash-v0"
 _LEARNER = "learner"
 
 Observation: TypeAlias = dict[str, npt.NDArray[Any]]
-Opponents: TypeAlias = str | Agent | Sequence[str | Agent]
-Reward = Literal["win", "points"]
-Illegal = Literal["lose", "raise"]
-Actions = Literal["candidates", "hands"]
 
 _log = logging.getLogger(__name__)
 
@@ -80,6 +75,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         reward: `win` or `points`.
         episode: `game`, or `round` to stop after one round (paid in points).
         illegal: what an illegal action does: `lose` (the game ends, the reward is -1, a warning is logged) or `raise`.
+        table: which table of the seed's deals it plays.
         render_mode: None, `ansi`, `human` or `rgb_array`; as for `prial.envs.crash_v0`, so hidden cards are shown too.
         overrides: options of the rules.
 
@@ -110,24 +106,19 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         reward: Reward = "win",
         episode: Episode = "game",
         illegal: Illegal = "lose",
+        table: int = 0,
         render_mode: RenderMode | None = None,
         **overrides: Any,
     ) -> None:
-        self.rules = rules.replace(**overrides) if isinstance(rules, CrashRules) else load_rules(rules, **overrides)
-        _check_choice("reward", reward, get_args(Reward))
-        _check_choice("episode", episode, get_args(Episode))
-        _check_choice("illegal", illegal, get_args(Illegal))
-        _check_choice("actions", actions, get_args(Actions))
-        _check_choice("render_mode", render_mode, (None, *get_args(RenderMode)))
-        if episode == "round" and reward == "win":
-            raise RulesError("reward='win' with episode='round': a single round is paid in points (reward='points')")
-        if seat is not None and (isinstance(seat, bool) or seat not in range(self.rules.players)):
-            raise RulesError(f"seat={seat!r}: expected a seat from 0 to {self.rules.players - 1}, or None")
+        self.rules = rules_of(rules, overrides)
+        check_options(self.rules, seat=seat, actions=actions, reward=reward, episode=episode, illegal=illegal)
+        check_choice("render_mode", render_mode, (None, *get_args(RenderMode)))
         self.render_mode = render_mode
         self._reward: Reward = reward
         self._episode: Episode = episode
         self._illegal: Illegal = illegal
         self._fixed_seat = seat
+        self._table = DealStream(0, table).table
         self.set_opponents(opponents)
         self._coder: Coder
         if actions == "candidates":
@@ -150,16 +141,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         Raises:
             ValueError: unknown names, what is no agent, none at all, or more agents than seats.
         """
-        given = [opponents] if isinstance(opponents, str) or not isinstance(opponents, Sequence) else list(opponents)
-        others = self.rules.players - 1
-        if not 1 <= len(given) <= others:
-            raise ValueError(f"opponents: expected 1 to {others} for players={self.rules.players}, got {len(given)}")
-        for agent in given:
-            if not isinstance(agent, str) and (wrong := what_lacks(agent)):
-                raise AgentError(f"opponents: expected agents or names of agents, got {agent!r}, which lacks {wrong}")
-        made = {name: make(name) for name in given if isinstance(name, str)}  # one agent a name, asked in one batch
-        agents = [made[agent] if isinstance(agent, str) else agent for agent in given]
-        self._opponents = (*agents, *[agents[-1]] * (others - len(agents)))
+        self._opponents = seated_opponents(opponents, self.rules.players)
 
     @property
     def opponents(self) -> tuple[Agent, ...]:
@@ -205,9 +187,17 @@ class SingleSeat(gymnasium.Env[Observation, int]):
             # A branch of its own, so that what the agents draw has nothing to do with seats and deals.
             self._agents_rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(1,)))
         assert self._seed is not None
-        self._game = Game(self.rules, seed=self._seed, first_deal=first_deal, episode=self._episode, **(options or {}))
-        players = self.rules.players
-        self._seat = int(self.np_random.integers(players)) if self._fixed_seat is None else self._fixed_seat
+        stream = DealStream(self._seed, self._table)
+        self._game = Game(
+            self.rules,
+            seed=self._seed,
+            table=self._table,
+            first_deal=first_deal,
+            episode=self._episode,
+            **(options or {}),
+        )
+        drawn = stream.learner_seat(self.rules.players, deal=first_deal)
+        self._seat = drawn if self._fixed_seat is None else self._fixed_seat
         self._points: list[float] = []
         self._margins: list[float] = []
         self._crashes = 0
@@ -299,7 +289,7 @@ class SingleSeat(gymnasium.Env[Observation, int]):
                 views = ViewBatch.of([view_of(game, seat) for seat in seats])
                 who = f"opponent {agent.name!r} failed in the {game.phase.label} phase"
                 try:
-                    actions = ask(agent, views, self._agents_rng)
+                    actions = ask(agent, views, self._agents_rng).tolist()
                 except AnswerError as error:
                     raise AnswerError(f"{who}: {error}") from error
                 for seat, action in zip(seats, actions, strict=True):
@@ -350,8 +340,3 @@ class SingleSeat(gymnasium.Env[Observation, int]):
         _log.warning("%s. The game ends and the seat loses.", error)
         self._lost = True
         return self._observe(), -1.0, True, False, self._info()
-
-
-def _check_choice(option: str, value: object, choices: Sequence[object]) -> None:
-    if value not in choices:
-        raise RulesError(f"{option}={value!r}: expected {' or '.join(map(repr, choices))}")

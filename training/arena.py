@@ -31,7 +31,7 @@ from ..envs.whole_numbers import whole_number
 from .arena_result import ArenaResult, BoardSums
 from .files import whole_file
 from .line_ups import labels, line_ups, seatings
-from .match import ArenaError, Ended, GameTally, Tick, play_games
+from .match import ArenaError, Ended, Tallies, Tick, play_games
 from .workers import spread
 
 __all__ = ["ArenaError", "ArenaResult", "ArenaSetupError", "Progress", "default_jobs", "run_arena"]
@@ -247,15 +247,14 @@ def _play(
     chunk: int,
     tick: Tick,
     ended: Ended | None = None,
-) -> list[GameTally]:
+) -> Tallies:
     branches = [(_AGENT_BRANCH, chunk, number) for number in range(len(agents))]
     rngs = [np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=branch)) for branch in branches]
     return play_games(plan.rules, games, agents, names=plan.labels, seed=plan.seed, rngs=rngs, tick=tick, ended=ended)
 
 
 def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) -> _Chunk:
-    boards = plan.boards_of(chunk)
-    games = [(board, seating) for board in boards for seating in plan.tables]
+    games = [(board, seating) for board in plan.boards_of(chunk) for seating in plan.tables]
     recorded: list[str] = []
 
     def record(game: Game, seating: Sequence[int]) -> None:
@@ -263,9 +262,7 @@ def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) ->
         recorded.append(made.to_json() if plan.records == "json" else str(made))
 
     tallies = _play(plan, agents, games, chunk=chunk, tick=tick, ended=None if plan.records is None else record)
-    sums = BoardSums.empty(boards=len(boards), agents=len(agents))
-    for (board, seating), tally in zip(games, tallies, strict=True):
-        sums.add(board - boards.start, seating, tally)
+    sums = BoardSums.of(tallies, plan.tables, agents=len(agents))
     return _Chunk(sums=sums, records="".join(f"{text}\n" for text in recorded))
 
 

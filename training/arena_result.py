@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
-from .match import GameTally
+from .match import Tallies
 from .statistics import Estimate, ratio_estimate
 
 __all__ = ["AgentScore", "ArenaResult", "BoardSums", "PairScore"]
@@ -123,45 +123,45 @@ class BoardSums:
     pairs: npt.NDArray[np.float64]
 
     @classmethod
-    def empty(cls, *, boards: int, agents: int) -> BoardSums:
-        """Return the sums before any game."""
-        return cls(agents=np.zeros((boards, agents, 7)), pairs=np.zeros((boards, len(pairs_of(agents)), 4)))
-
-    @classmethod
     def joined(cls, parts: Sequence[BoardSums]) -> BoardSums:
         """Return the sums of the boards of all parts, in order."""
         return cls(
             agents=np.concatenate([part.agents for part in parts]), pairs=np.concatenate([part.pairs for part in parts])
         )
 
-    def add(self, row: int, seating: Sequence[int], tally: GameTally) -> None:
-        """Count a game of board `row`, in place.
+    @classmethod
+    def of(cls, tallies: Tallies, seatings: Sequence[Sequence[int]], *, agents: int) -> BoardSums:
+        """Return the sums of games that were played board by board, in every seating of each.
 
-        >>> sums = BoardSums.empty(boards=1, agents=2)
-        >>> sums.add(0, [0, 1, 1], GameTally.empty(3))
+        >>> sums = BoardSums.of(Tallies.empty(2, 3), [[0, 1, 1], [1, 0, 1]], agents=2)  # one board
         >>> sums.agents[0, :, 0].tolist()  # seats taken
-        [1.0, 2.0]
+        [2.0, 4.0]
         """
-        seats_of = {number: [s for s, who in enumerate(seating) if who == number] for number in sorted(set(seating))}
-        for number, seats in seats_of.items():
-            self.agents[row, number] += (
-                len(seats),
-                1,
-                tally.win_shares[seats].sum(),
-                tally.rounds * len(seats),
-                tally.points[seats].sum(),
-                tally.margins[seats].sum(),
-                tally.crashes[seats].sum(),
-            )
-        columns = {pair: column for column, pair in enumerate(pairs_of(self.agents.shape[1]))}
-        for first, second in combinations(seats_of, 2):
-            a, b = seats_of[first], seats_of[second]
-            self.pairs[row, columns[first, second]] += (
-                1,
-                tally.win_shares[a].mean() - tally.win_shares[b].mean(),
-                tally.rounds,
-                tally.points[a].mean() - tally.points[b].mean(),
-            )
+        boards = len(tallies.rounds) // len(seatings)
+        columns = {pair: column for column, pair in enumerate(pairs_of(agents))}
+        sums = cls(agents=np.zeros((boards, agents, 7)), pairs=np.zeros((boards, len(columns), 4)))
+        for number, seating in enumerate(seatings):
+            games = slice(number, None, len(seatings))
+            rounds, wins, points = tallies.rounds[games], tallies.win_shares[games], tallies.points[games]
+            margins, crashes = tallies.margins[games], tallies.crashes[games]
+            seats_of = {agent: [s for s, who in enumerate(seating) if who == agent] for agent in sorted(set(seating))}
+            for agent, seats in seats_of.items():
+                added = sums.agents[:, agent]
+                added[:, _SEATS] += len(seats)
+                added[:, _GAMES] += 1
+                added[:, _WINS] += wins[:, seats].sum(axis=1)
+                added[:, _ROUNDS] += rounds * len(seats)
+                added[:, _POINTS] += points[:, seats].sum(axis=1)
+                added[:, _MARGINS] += margins[:, seats].sum(axis=1)
+                added[:, _CRASHES] += crashes[:, seats].sum(axis=1)
+            for first, second in combinations(seats_of, 2):
+                a, b = seats_of[first], seats_of[second]
+                added = sums.pairs[:, columns[first, second]]
+                added[:, _MET] += 1
+                added[:, _WIN_DIFFERENCE] += wins[:, a].mean(axis=1) - wins[:, b].mean(axis=1)
+                added[:, _MET_ROUNDS] += rounds
+                added[:, _POINTS_DIFFERENCE] += points[:, a].mean(axis=1) - points[:, b].mean(axis=1)
+        return sums
 
     def scores(
         self, labels: Sequence[str], rules: CrashRules, *, games_per_board: int

@@ -1,28 +1,33 @@
-"""Many games at once, in step: every agent decides all that waits for it in one call of `act_many`."""
+"""Many games at once, in step: every agent decides all that waits for it in one call of `act_many`.
+
+The games are tables of one `CrashVectorEnv`. What an agent gets is ordered by game, then in turn order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..agents.answers import AnswerError, ask
 from ..agents.protocol import Agent
-from ..envs.crash.events import RoundEnd
 from ..envs.crash.game import Game, IllegalActionError, Phase
-from ..envs.crash.observation import ViewBatch, view_of
+from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
-from ..envs.crash.scoring import margins
+from ..envs.crash.vector import CrashVectorEnv, StepOutcome
 
-__all__ = ["ArenaError", "Ended", "GameTally", "Interrupted", "Tick", "play_games"]
+__all__ = ["ArenaError", "Ended", "Interrupted", "Tallies", "Tick", "play_games"]
 
 Tick = Callable[[int], None]
 """Called after every step with the games that it ended; raises `Interrupted` if play is to stop."""
 
 Ended = Callable[[Game, Sequence[int]], None]
 """Called with a game that is over and its seating."""
+
+_HIGHEST = np.iinfo(np.int32).max
 
 
 class ArenaError(RuntimeError):
@@ -33,62 +38,154 @@ class Interrupted(Exception):  # noqa: N818 (not an error: somebody asked to sto
     """Play is to stop before the games are over."""
 
 
-@dataclass(slots=True, kw_only=True)
-class GameTally:
-    """What one game came to, by seat.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Tallies:
+    """What games came to, one row a game, by seat.
 
     Attributes:
-        rounds: rounds played, a last one cut short by the target included.
-        points: points of the rounds, each played out to its end (RULES section 4).
-        margins: own points minus the mean of the others', summed over rounds.
-        crashes: rounds in which the seat crashed (a round cut short by the target has none).
-        win_shares: 1 for a win, 1/k for a shared one, else 0.
+        rounds: int64 (n,), rounds played, a last one cut short by the target included.
+        points: float64 (n, players), points of the rounds, each played out to its end (RULES section 4).
+        margins: float64 (n, players), own points minus the mean of the others', summed over rounds.
+        crashes: int64 (n, players), rounds in which the seat crashed (one cut short by the target has none).
+        win_shares: float64 (n, players), 1 for a win, 1/k for a shared one, else 0.
     """
 
-    rounds: int = 0
+    rounds: npt.NDArray[np.int64]
     points: npt.NDArray[np.float64]
     margins: npt.NDArray[np.float64]
     crashes: npt.NDArray[np.int64]
     win_shares: npt.NDArray[np.float64]
 
     @classmethod
-    def empty(cls, players: int) -> GameTally:
-        """Return the tally of a game that has not begun."""
+    def empty(cls, games: int, players: int) -> Tallies:
+        """Return the tallies of games that have not begun."""
         return cls(
-            points=np.zeros(players),
-            margins=np.zeros(players),
-            crashes=np.zeros(players, np.int64),
-            win_shares=np.zeros(players),
+            rounds=np.zeros(games, np.int64),
+            points=np.zeros((games, players)),
+            margins=np.zeros((games, players)),
+            crashes=np.zeros((games, players), np.int64),
+            win_shares=np.zeros((games, players)),
         )
 
-    def add(self, event: RoundEnd) -> None:
-        """Count a round."""
-        self.rounds += 1
-        self.points += event.points
-        self.margins += margins(event.points)
-        if event.crasher is not None:
-            self.crashes[event.crasher] += 1
+    def add(self, outcome: StepOutcome) -> None:
+        """Count the rounds and games that a step ended, in place.
+
+        Every addition is made in the order of the rounds, so that the sums are the same to the last bit as those of
+        games played one by one.
+        """
+        np.add(self.rounds, outcome.round_ended, out=self.rounds)
+        np.add(self.points, outcome.points, out=self.points)
+        np.add(self.margins, outcome.margins, out=self.margins)
+        np.add(self.win_shares, outcome.win_shares, out=self.win_shares)
+        rows = np.flatnonzero(outcome.crasher >= 0)
+        self.crashes[rows, outcome.crasher[rows]] += 1
 
 
-@dataclass(slots=True, kw_only=True)
-class _Table:
-    """One game in progress, and who sits where."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Decisions:
+    """What one agent decides in a step, one row a decision.
 
-    game: Game
-    board: int
-    seating: Sequence[int]
-    tally: GameTally = field(init=False)
+    Attributes:
+        number: of the agent.
+        games, seats: whose decision, int64 (n,).
+        actions: as answered, whole numbers (n,).
+    """
 
-    def __post_init__(self) -> None:
-        self.tally = GameTally.empty(self.game.rules.players)
+    number: int
+    games: npt.NDArray[np.int64]
+    seats: npt.NDArray[np.int64]
+    actions: npt.NDArray[np.integer[Any]]
 
-    def where(self, names: Sequence[str]) -> str:
-        """Say which game this is."""
-        seats = ", ".join(names[agent] for agent in self.seating)
-        return f"board {self.board}, seating ({seats}), round {self.game.rounds_played + 1}"
+    @property
+    def for_engine(self) -> npt.NDArray[np.int32]:
+        """The actions without -1, which leaves a decision open, and cut to int32: what is neither is no action."""
+        return np.where(self.actions < 0, -2, np.minimum(self.actions, _HIGHEST)).astype(np.int32)
 
 
-_Decision = tuple[_Table, int]
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class _Match:
+    """Games in progress, and who sits where.
+
+    Attributes:
+        env: one table a game.
+        games: board and seating of each.
+        names: of the agents.
+        seating: the same as a matrix, int64 (games, players).
+    """
+
+    env: CrashVectorEnv
+    games: Sequence[tuple[int, Sequence[int]]]
+    names: Sequence[str]
+    seating: npt.NDArray[np.int64]
+
+    def step(
+        self, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]
+    ) -> tuple[StepOutcome, list[_Decisions]]:
+        """Let every agent decide what waits for it, and go on."""
+        env = self.env
+        games, seats = np.nonzero(env.pending)
+        turns = (seats - env.column("dealer")[games] - 1) % env.rules.players
+        order = np.lexsort((turns, games))
+        games, seats = games[order], seats[order]
+        owners = self.seating[games, seats]
+        actions = np.full(self.seating.shape, -1, np.int32)
+        taken: list[_Decisions] = []
+        for number, agent in enumerate(agents):
+            own = np.flatnonzero(owners == number)
+            if not len(own):
+                continue
+            try:
+                answer = self._ask(agent, number, games[own], seats[own], rngs[number])
+            except ArenaError:
+                self._refuse(taken)  # of two agents that fail in a step the first is named
+                raise
+            taken.append(_Decisions(number=number, games=games[own], seats=seats[own], actions=answer))
+            actions[games[own], seats[own]] = taken[-1].for_engine
+        try:
+            return env.step(actions), taken
+        except IllegalActionError:
+            self._refuse(taken)
+            raise
+
+    def _ask(
+        self,
+        agent: Agent,
+        number: int,
+        games: npt.NDArray[np.int64],
+        seats: npt.NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> npt.NDArray[np.integer[Any]]:
+        """Ask an agent for all its decisions at once, and check the form of what it answers."""
+        views = self.env.views_at(games, seats)
+        try:
+            return ask(agent, views, rng)
+        except AnswerError as error:
+            raise ArenaError(f"{self._who(number, int(games[0]), int(seats[0]))}: {error}") from error
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # an agent may fail in any way, and ask to exit
+            if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a compiled kernel comes as a SystemError
+                raise KeyboardInterrupt from None
+            row = _culprit(agent, views, rng)
+            raise ArenaError(
+                f"{self._who(number, int(games[row]), int(seats[row]))}: act_many raised {type(error).__name__}: {error}"
+            ) from error
+
+    def _refuse(self, taken: Sequence[_Decisions]) -> None:
+        """Name the first decision that the rules do not allow, if there is one."""
+        for some in taken:
+            for game, seat, action in zip(some.games.tolist(), some.seats.tolist(), some.actions.tolist(), strict=True):
+                try:
+                    self.env.game(game).check(action, seat)
+                except IllegalActionError as error:
+                    raise ArenaError(f"{self._who(some.number, game, seat)}: {error}") from error
+
+    def _who(self, number: int, game: int, seat: int) -> str:
+        board, seating = self.games[game]
+        phase = Phase(int(self.env.phase[game])).label
+        seats = ", ".join(self.names[agent] for agent in seating)
+        where = f"board {board}, seating ({seats}), round {self.env.column('rounds_played')[game] + 1}"
+        return f"agent {self.names[number]!r} failed in the {phase} phase ({where}, seat {seat})"
 
 
 def play_games(
@@ -101,7 +198,7 @@ def play_games(
     rngs: Sequence[np.random.Generator],
     tick: Tick,
     ended: Ended | None = None,
-) -> list[GameTally]:
+) -> Tallies:
     """Play games to their end and return what each came to, in the order given.
 
     Args:
@@ -112,7 +209,7 @@ def play_games(
         seed: of the deals.
         rngs: the chance of each agent, by number.
         tick: called after every step.
-        ended: called with each game, in the order given, when all are over.
+        ended: called with each game, in the order given, when all are over; they are played again for that.
 
     Raises:
         ArenaError: an agent raised or answered wrongly.
@@ -124,82 +221,47 @@ def play_games(
     >>> tallies = play_games(
     ...     rules, [(0, (0, 1)), (0, (1, 0))], agents, names="AB", seed=1, rngs=rngs, tick=lambda ended: None
     ... )
-    >>> tallies[0].win_shares.tolist() == tallies[1].win_shares.tolist()  # the seats, not the agents, make the difference
-    True
+    >>> (tallies.win_shares[0] == tallies.win_shares[1]).all()  # the seats, not the agents, make the difference
+    np.True_
     """
-    fresh: dict[int, Game] = {}
-    tables = []
-    for board, seating in games:
-        if board not in fresh:
-            fresh[board] = Game(rules, seed=seed, table=board)
-        tables.append(_Table(game=fresh[board].copy(), board=board, seating=seating))
-    live = tables
-    while live:
-        waiting: list[list[_Decision]] = [[] for _ in agents]
-        for table in live:
-            for seat in table.game.pending:
-                waiting[table.seating[seat]].append((table, seat))
-        for number, decisions in enumerate(waiting):
-            if decisions:
-                _take(decisions, _decide(agents[number], decisions, names, number, rngs[number]), names, number)
-        left = [table for table in live if not table.game.is_over]
-        tick(len(live) - len(left))
-        live = left
-    for table in tables:
-        result = table.game.result
-        assert result is not None
-        table.tally.win_shares[:] = [result.win_share(seat) for seat in range(rules.players)]
+    boards = [board for board, _ in games]
+    # One thread: an arena spreads its games over processes.
+    env = CrashVectorEnv(len(games), rules, seed=seed, tables=boards, autoreset=False, threads=1)
+    seating = np.array([seats for _, seats in games], np.int64)
+    match = _Match(env=env, games=games, names=names, seating=seating)
+    tallies = Tallies.empty(len(games), rules.players)
+    log: list[_Decisions] = []
+    left = len(games)
+    while left:
+        outcome, taken = match.step(agents, rngs)
+        tallies.add(outcome)
         if ended is not None:
-            ended(table.game, table.seating)
-    return [table.tally for table in tables]
+            log += taken
+        over = int(outcome.game_ended.sum())
+        left -= over
+        tick(over)
+    if ended is not None:
+        for (_, seats), game in zip(games, _replayed(rules, boards, seed, log), strict=True):
+            ended(game, seats)
+    return tallies
 
 
-def _decide(
-    agent: Agent, decisions: Sequence[_Decision], names: Sequence[str], number: int, rng: np.random.Generator
-) -> list[int]:
-    """Ask an agent for all its decisions at once, and check the form of what it answers."""
-    views = ViewBatch.of(view_of(table.game, seat) for table, seat in decisions)
-    try:
-        return ask(agent, views, rng)
-    except AnswerError as error:
-        table, seat = decisions[0]
-        raise ArenaError(f"{_who(table, seat, names, number)}: {error}") from error
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # an agent may fail in any way, and ask to exit
-        if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a compiled kernel comes out as a SystemError
-            raise KeyboardInterrupt from None
-        table, seat = _culprit(agent, views, decisions, rng)
-        raise ArenaError(
-            f"{_who(table, seat, names, number)}: act_many raised {type(error).__name__}: {error}"
-        ) from error
-
-
-def _culprit(agent: Agent, views: ViewBatch, decisions: Sequence[_Decision], rng: np.random.Generator) -> _Decision:
-    """Return the first decision that fails alone as well, or just the first."""
-    for row, decision in enumerate(decisions):
+def _culprit(agent: Agent, views: ViewBatch, rng: np.random.Generator) -> int:
+    """Return the first row that fails alone as well, or just the first."""
+    for row in range(len(views)):
         try:
             agent.act_many(views.select(np.array([row])), rng)
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 (as above)
-            return decision
-    return decisions[0]
+            return row
+    return 0
 
 
-def _who(table: _Table, seat: int, names: Sequence[str], number: int) -> str:
-    phase = Phase(table.game.phase).label
-    return f"agent {names[number]!r} failed in the {phase} phase ({table.where(names)}, seat {seat})"
-
-
-def _take(decisions: Sequence[_Decision], actions: Sequence[int], names: Sequence[str], number: int) -> None:
-    """Carry out decisions, and count the rounds that they end."""
-    for (table, seat), action in zip(decisions, actions, strict=True):
-        try:
-            events = table.game.step(action, seat)
-        except IllegalActionError as error:
-            raise ArenaError(f"{_who(table, seat, names, number)}: {error}") from error
-        if len(events) > 1:  # a decision that ends no round is one event
-            for event in events:
-                if isinstance(event, RoundEnd):
-                    table.tally.add(event)
+def _replayed(rules: CrashRules, boards: Sequence[int], seed: int, log: Sequence[_Decisions]) -> list[Game]:
+    """Return the games with all their events, from the decisions in the order taken."""
+    played = [Game(rules, seed=seed, table=board) for board in boards]
+    for some in log:
+        for game, seat, action in zip(some.games.tolist(), some.seats.tolist(), some.actions.tolist(), strict=True):
+            played[game].step(action, seat)
+    return played

@@ -90,7 +90,7 @@ def compare_weights(
     for weight in weights:
         agents = [Percentile(weight=weight), make(opponent)]
         rngs = [np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(4, number))) for number in range(2)]
-        own: list[float] = []
+        own = []
         for start in range(0, boards, _CHUNK):
             games = [
                 (board, [int(other != seat) for other in range(players)])
@@ -99,8 +99,9 @@ def compare_weights(
             ]
             names = [f"weight {weight:g}", opponent]
             tallies = play_games(rules, games, agents, names=names, seed=seed, rngs=rngs, tick=tick)
-            own += [tally.win_shares[number % players] for number, tally in enumerate(tallies)]
-        shares.append(np.reshape(own, (boards, players)).mean(axis=1))
+            # Game by game, the seat of the first agent goes round.
+            own.append(np.diagonal(tallies.win_shares.reshape(-1, players, players), axis1=1, axis2=2))
+        shares.append(np.concatenate(own).mean(axis=1))
     return [
         WeightScore(
             weight=float(weight),

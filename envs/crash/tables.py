@@ -34,9 +34,26 @@ from .starts import check_scores
 if TYPE_CHECKING:
     from ._kernels_rounds import Numbers, Outcome, State
 
-__all__ = ["Offers", "StepOutcome", "bytes_per_table", "new_state", "rules_numbers", "set_starts", "table_numbers"]
+__all__ = [
+    "REASONS",
+    "Offers",
+    "StepOutcome",
+    "bytes_per_table",
+    "new_state",
+    "rules_numbers",
+    "set_starts",
+    "table_numbers",
+]
 
-_REASONS = (None, Termination.TARGET, Termination.CRASH, Termination.MAX_ROUNDS, Termination.ROUND)
+REASONS: tuple[Termination | None, ...] = (
+    None,
+    Termination.TARGET,
+    Termination.CRASH,
+    Termination.MAX_ROUNDS,
+    Termination.ROUND,
+)
+"""How a game ended, by the number in `StepOutcome.reason`; None while it goes on."""
+"""How a game ended, by the number in `StepOutcome.reason`; None while it goes on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -66,18 +83,20 @@ class StepOutcome:
     @property
     def truncated(self) -> npt.NDArray[np.bool_]:
         """Games cut off by `max_rounds`: bool (n,)."""
-        cut: npt.NDArray[np.bool_] = self.reason == _REASONS.index(Termination.MAX_ROUNDS)
+        cut: npt.NDArray[np.bool_] = self.reason == REASONS.index(Termination.MAX_ROUNDS)
         return cut
 
     @property
     def margins(self) -> npt.NDArray[np.float64]:
         """Own points minus the mean of the others', float64 (n, players), 0 where no round ended."""
         others = self.points.sum(axis=1, keepdims=True) - self.points
-        return self.points - others / (self.points.shape[1] - 1)  # in this order: the same bits as `scoring.margins`
+        # In this order: the same bits as `scoring.margins`.
+        margins: npt.NDArray[np.float64] = self.points - others / (self.points.shape[1] - 1)
+        return margins
 
     def result(self, row: int) -> GameResult | None:
         """Return how a table's game ended, None if it goes on."""
-        reason = _REASONS[int(self.reason[row])]
+        reason = REASONS[int(self.reason[row])]
         if reason is None:
             return None
         return GameResult(winners=tuple(np.flatnonzero(self.win_shares[row]).tolist()), reason=reason)
