@@ -45,7 +45,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 _PATIENCE = 180.0  # seconds to wait for another process to compile, several times what all kernels take
 _SILENT = 2.0  # seconds that the first use may take without a word
-_USUAL = 20  # seconds that all kernels of a command take to compile on a machine of 2024
+_USUAL = 25  # seconds of processor time that all kernels of a command take to compile (docs/first-use.md)
 
 
 class _FirstUse:
@@ -114,7 +114,7 @@ class _FirstUse:
         store = kernel_store()
         kept = f", kept in {store.write}" if store.write else ""
         why = f" ({store.why})" if store.write and store.why else ""
-        _log.log(level, "compiling kernels for first use (about %d s)%s%s", _USUAL, kept, why)
+        _log.log(level, "compiling kernels for first use (about %d s, more on a busy machine)%s%s", _USUAL, kept, why)
 
     def lose(self) -> None:
         """Say once that what was compiled is not kept."""

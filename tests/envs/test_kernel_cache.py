@@ -331,7 +331,8 @@ def test_it_is_told_once(
         assert (twice(4), twice(1.5)) == (8, 3.0)
     [record] = caplog.records
     assert (record.levelname, record.name) == ("WARNING", "prial.envs.kernel_cache")
-    assert record.getMessage() == f"compiling kernels for first use (about 20 s), kept in {store.write}"
+    assert record.getMessage().startswith("compiling kernels for first use (about ")
+    assert record.getMessage().endswith(f", kept in {store.write}")
 
 
 def test_that_nothing_is_kept_is_told_once(
