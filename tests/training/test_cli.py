@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from messages import without_compiling
 from prial.agents import agent_names
 from prial.agents.percentile_table import find_table
 from prial.envs.cards import parse_cards
@@ -90,9 +91,7 @@ def in_a_shell(script: str, *words: str, folder: Path) -> tuple[int, str, str]:
     command = shlex.join([sys.executable, "-c", "from prial.training.cli import main; main()", *words])
     line = ["/bin/sh", "-c", script.replace("$PRIAL", command)]
     done = subprocess.run(line, capture_output=True, encoding="utf-8", cwd=folder, timeout=120, check=False)
-    # Whether kernels are there already makes no difference.
-    messages = [text for text in done.stderr.splitlines() if not text.startswith("compiling kernels")]
-    return done.returncode, done.stdout, "\n".join(messages)
+    return done.returncode, done.stdout, without_compiling(done.stderr)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
