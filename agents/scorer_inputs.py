@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..envs.crash.candidates_view import best_candidates
-from ..envs.crash.features import CANDIDATE_FEATURES, FEATURES_VERSION, candidate_features
+from ..envs.crash.candidates_view import offered_many, padded_many
+from ..envs.crash.features import CANDIDATE_FEATURES, FEATURES_VERSION
 from ..envs.crash.observation import ViewBatch, encode, observation_layout
-from ..envs.crash.partitions import Candidates, candidates_of
 from ..envs.crash.rules import CrashRules
 
 __all__ = ["ScorerInputs", "context_names", "context_slice", "layout_version", "scorer_inputs"]
@@ -57,14 +56,6 @@ class ScorerInputs:
     partitions: npt.NDArray[np.int32]
 
 
-def _shown(views: ViewBatch, row: int, k: int) -> Candidates:
-    """What `offered_candidates` shows for one view."""
-    laid = int(views.laid[row])
-    if laid >= 0:
-        return candidates_of(laid, views.cards[row].tolist(), views.rules)
-    return best_candidates(views.undominated()[row], views.rules, k)
-
-
 def scorer_inputs(views: ViewBatch, k: int) -> ScorerInputs:
     """Return the inputs of a network for each view.
 
@@ -73,20 +64,12 @@ def scorer_inputs(views: ViewBatch, k: int) -> ScorerInputs:
         k: how many candidates the network was trained to see at most.
     """
     rules = views.rules
-    found = views.undominated()
-    if (views.laid < 0).all() and int(found.counts.max()) <= k:
-        counts, partitions = found.counts, found.partitions
-        rows = candidate_features(found, rules)
-    else:
-        shown = [_shown(views, row, k) for row in range(len(views))]
-        counts = np.array([len(candidates) for candidates in shown])
-        partitions = np.concatenate([candidates.partitions for candidates in shown])
-        rows = np.concatenate([candidate_features(candidates, rules) for candidates in shown])
-    owner = np.repeat(np.arange(len(views)), counts)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-    width = int(counts.max())
-    padded = np.zeros((len(views), width, len(CANDIDATE_FEATURES)), np.float32)
-    padded[owner, place] = rows
+    shown = offered_many(views, k)
+    width = int(shown.counts.max())
     indices = np.full((len(views), width), -1, np.int32)
-    indices[owner, place] = partitions
-    return ScorerInputs(candidates=padded, context=encode(views)[:, context_slice(rules)], partitions=indices)
+    indices[np.arange(width) < shown.counts[:, None]] = shown.partitions
+    return ScorerInputs(
+        candidates=padded_many(shown, rules, width),
+        context=encode(views)[:, context_slice(rules)],
+        partitions=indices,
+    )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..envs.brag import strength_table
 from ..envs.crash.observation import ViewBatch
-from ..envs.crash.partitions import partition_table
+from ..envs.crash.partitions import laid_many
 from ..envs.crash.rules import CrashRules
 
 __all__ = ["all_triple_strengths", "laid_strengths"]
@@ -50,8 +50,4 @@ def laid_strengths(views: ViewBatch) -> npt.NDArray[np.int16]:
     """
     if (views.laid < 0).any():
         raise ValueError("a view has not laid its hands yet")
-    size = views.rules.cards_dealt
-    triples = partition_table(size)[views.laid]  # (n, 4), -1 for no hand
-    cards = np.take_along_axis(views.cards[:, None, :], _slots(size)[triples], axis=2)
-    strengths = np.where(triples >= 0, _strengths(cards, views.rules), 0)
-    return -np.sort(-strengths, axis=1)
+    return laid_many(views.laid, views.cards, views.rules).strengths

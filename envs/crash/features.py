@@ -65,6 +65,6 @@ def candidate_features(
     count = len(candidates.strengths)
     rows = np.empty((count, len(CANDIDATE_FEATURES)), np.float32) if out is None else out[:count]
     rows[:, 0] = 1
-    rows[:, 1:-1] = table[candidates.strengths].reshape(count, -1)
+    rows[:, 1:-1] = table[candidates.strengths].reshape(count, rows.shape[1] - 2)
     rows[:, -1] = candidates.quads
     return rows

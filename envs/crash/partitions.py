@@ -355,6 +355,30 @@ def candidates_of(index: int, cards: Sequence[int], rules: CrashRules) -> Candid
     return Candidates(np.array([index], np.int32), np.array([strengths], np.int16), np.array([quads], np.int8))
 
 
+def laid_many(indices: npt.NDArray[np.int32], cards: npt.NDArray[np.int8], rules: CrashRules) -> CandidateBatch:
+    """Return `candidates_of` of many: one arrangement of each deal.
+
+    Args:
+        indices: partition indices, (n,); every triple a hand under `rules`.
+        cards: ascending card ids, (n, cards a deal).
+    """
+    n, size = cards.shape
+    triples = partition_table(size)[indices]
+    there = triples >= 0
+    held = cards.astype(np.intp)[np.arange(n)[:, None], _slot_columns(size)[:, triples]]  # (3, n, 4)
+    first, second, third = held
+    table = strength_table(rules.flush_order, rules.lowest_class)
+    found = table[third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first]
+    strengths: npt.NDArray[np.int16] = -np.sort(-np.where(there, found, 0), axis=1)
+    quads = np.zeros(n, np.int8)
+    if rules.quads_bonus:
+        used = np.zeros((n, 52), np.bool_)
+        rows, places = np.nonzero(there)
+        used[rows, held[:, rows, places]] = True
+        quads[:] = used.reshape(n, 13, 4).all(axis=2).sum(axis=1)
+    return CandidateBatch(np.arange(n + 1), indices.astype(np.int32), strengths, quads)
+
+
 def undominated(cards: Sequence[int], rules: CrashRules) -> Candidates:
     """Return the undominated arrangements of one deal.
 
