@@ -17,6 +17,7 @@ from ..agents.protocol import Agent
 from ..envs.crash.game import Game, IllegalActionError, Phase
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
+from ..envs.crash.searches import Searches
 from ..envs.crash.vector import CrashVectorEnv, StepOutcome
 
 __all__ = ["ArenaError", "Ended", "Interrupted", "Tallies", "Tick", "play_games"]
@@ -111,12 +112,14 @@ class _Match:
         games: board and seating of each.
         names: of the agents.
         seating: the same as a matrix, int64 (games, players).
+        searches: of all agents: the seatings of a board have the same deals.
     """
 
     env: CrashVectorEnv
     games: Sequence[tuple[int, Sequence[int]]]
     names: Sequence[str]
     seating: npt.NDArray[np.int64]
+    searches: Searches
 
     def step(
         self, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]
@@ -156,7 +159,7 @@ class _Match:
         rng: np.random.Generator,
     ) -> npt.NDArray[np.integer[Any]]:
         """Ask an agent for all its decisions at once, and check the form of what it answers."""
-        views = self.env.views_at(games, seats)
+        views = self.env.views_at(games, seats).sharing(self.searches)
         try:
             return ask(agent, views, rng)
         except AnswerError as error:
@@ -228,7 +231,7 @@ def play_games(
     # One thread: an arena spreads its games over processes.
     env = CrashVectorEnv(len(games), rules, seed=seed, tables=boards, autoreset=False, threads=1)
     seating = np.array([seats for _, seats in games], np.int64)
-    match = _Match(env=env, games=games, names=names, seating=seating)
+    match = _Match(env=env, games=games, names=names, seating=seating, searches=Searches(rules))
     tallies = Tallies.empty(len(games), rules.players)
     log: list[_Decisions] = []
     left = len(games)

@@ -6,7 +6,7 @@ Nothing hidden ever enters a view: it is built from the seat's own cards and pub
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import prod
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from .game import Game, Phase
 from .partitions import CandidateBatch, laid_triples, undominated_many
 from .rules import CrashRules
+from .searches import Searches
 
 __all__ = [
     "Piece",
@@ -117,6 +118,7 @@ class ViewBatch:
     calls: npt.NDArray[np.int8]
     laid: npt.NDArray[np.int32]
     _found: list[CandidateBatch] = field(default_factory=list, repr=False)
+    _searches: Searches | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, views: Iterable[PlayerView]) -> ViewBatch:
@@ -191,12 +193,18 @@ class ViewBatch:
             exchanges=self.exchanges[rows],
             calls=self.calls[rows],
             laid=self.laid[rows],
+            _searches=self._searches,
         )
+
+    def sharing(self, searches: Searches) -> ViewBatch:
+        """Return the same views, whose searches are shared with other batches."""
+        return replace(self, _found=[], _searches=searches)
 
     def undominated(self) -> CandidateBatch:
         """Return the undominated arrangements of every row's cards (searched once, then kept)."""
         if not self._found:
-            self._found.append(undominated_many(self.cards, self.rules))
+            shared = self._searches
+            self._found.append(undominated_many(self.cards, self.rules) if shared is None else shared.find(self.cards))
         return self._found[0]
 
 

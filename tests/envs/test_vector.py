@@ -71,7 +71,7 @@ def assert_same(env: CrashVectorEnv, games: list[Game]) -> None:
     assert (tables == np.repeat(np.arange(n), players)).all()
     assert (seats == np.tile(np.arange(players), n)).all()
     for field in dataclasses.fields(ViewBatch):
-        if field.name not in ("rules", "_found"):
+        if field.name != "rules" and not field.name.startswith("_"):
             np.testing.assert_array_equal(getattr(views, field.name), getattr(expected, field.name), err_msg=field.name)
     observed = encode(expected).reshape(n, players, -1)
     for seat in range(players):
@@ -314,7 +314,9 @@ def test_what_is_handed_out_is_the_callers() -> None:
     ]
     _, _, views = env.views()
     handed += [
-        getattr(views, field.name) for field in dataclasses.fields(views) if field.name not in ("rules", "_found")
+        getattr(views, field.name)
+        for field in dataclasses.fields(views)
+        if field.name != "rules" and not field.name.startswith("_")
     ]
     kept = [array.copy() for array in handed]
     for _ in range(20):
