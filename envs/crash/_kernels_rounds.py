@@ -82,6 +82,7 @@ class Room(NamedTuple):
     words: Any
     pack: Any
     winners: Any
+    quads: Any
     played_out: Any
     now: Any
 
@@ -93,6 +94,7 @@ def make_room(players: Any) -> Any:
         np.empty(4, np.uint64),
         np.empty(_ROOM, np.int8),
         np.empty(4, np.int64),
+        np.empty(players, np.int64),
         np.empty(players, np.int64),
         np.empty(players, np.int64),
     )
@@ -214,94 +216,129 @@ def value_of_partition(cards: Any, strength: Any, triples: Any) -> Any:
 
 
 @kernel(nogil=True)
-def _settle(s: Any, r: Any, t: Any, out: Any, room: Any) -> Any:  # noqa: PLR0911
-    """Score the round of a table into `out` and `room.now`; return how the game ended (`NO_REASON` if it goes on)."""
-    n = r.players
-    crasher = np.int64(-1)
-    for hand in range(r.hands):
+def comparison_winners(values: Any, hands: Any, winners: Any) -> None:
+    """Write who alone laid the strongest hand at each position, -1 for nobody; `values` one a seat."""
+    for hand in range(hands):
         shift = np.uint64(48 - 12 * hand)
         best, winner = ZERO, np.int64(-1)
-        for seat in range(n):
-            laid = s.values[t, seat] >> shift & FIELD
+        for seat in range(len(values)):
+            laid = values[seat] >> shift & FIELD
             if laid > best:
                 best, winner = laid, seat
             elif laid == best:
                 winner = -1
-        room.winners[hand] = winner
+        winners[hand] = winner
+
+
+@kernel(nogil=True)
+def settle_winners(  # noqa: PLR0911
+    r: Any, winners: Any, quads: Any, calls: Any, scores: Any, dealer: Any, played: Any, now: Any, won: Any
+) -> Any:
+    """Score a round from the winners of its comparisons.
+
+    Args:
+        r: the rules, `Numbers`.
+        winners: (hands,), a seat or -1.
+        quads: (players,), four of a kind laid whole.
+        calls: (players,), 1 where a crash was called.
+        scores: (players,), before the round.
+        dealer: seat of the dealer.
+        played, now: room for int64 (players,): the scores had it been played to its end, and as it is settled.
+        won: room for int8 (players,): 1 for who wins the game.
+
+    Returns:
+        How the game ended (`NO_REASON` if it goes on), and who crashed (-1 for nobody, or where it was not reached).
+    """
+    n = r.players
+    crasher = np.int64(-1)
     if r.hands >= 2:
-        crasher = room.winners[0]
+        crasher = np.int64(winners[0])
         for hand in range(1, r.hands):
-            if room.winners[hand] != crasher:
+            if winners[hand] != crasher:
                 crasher = -1
-    crash_pays = crasher >= 0 and (r.crash_call != 2 or s.calls[t, crasher] == 1)
+    crash_pays = crasher >= 0 and (r.crash_call != 2 or calls[crasher] == 1)
 
     # Played to its end whatever the finish: the round's points.
-    played = room.played_out
     for seat in range(n):
-        played[seat] = s.scores[t, seat]
+        played[seat] = now[seat] = scores[seat]
+        won[seat] = 0
     for hand in range(r.hands):
-        if room.winners[hand] >= 0:
-            played[room.winners[hand]] += 1
+        if winners[hand] >= 0:
+            played[winners[hand]] += 1
     if crash_pays:
         played[crasher] += r.crash_points
-    for place in range(n):
-        seat = (s.dealer[t] + 1 + place) % n
-        played[seat] = max(0, played[seat] + _call_points(s, r, t, seat, crasher))
     for seat in range(n):
-        played[seat] += r.quads_bonus * np.int64(s.values[t, seat] & FIELD)
-        out.points[t, seat] = played[seat] - s.scores[t, seat]
+        played[seat] = max(0, played[seat] + _call_points(r, calls[seat], seat == crasher))
+        played[seat] += r.quads_bonus * np.int64(quads[seat])
 
     # As it is settled: with `immediate` the first to reach the target ends it.
-    now = room.now
-    for seat in range(n):
-        now[seat] = s.scores[t, seat]
     reason = NO_REASON
-    out.winners[t, :] = 0
     for hand in range(r.hands):
-        winner = room.winners[hand]
+        winner = winners[hand]
         if winner >= 0:
             now[winner] += 1
             if r.immediate and now[winner] >= r.target:
-                out.winners[t, winner] = 1
-                out.crasher[t] = crasher if hand == r.hands - 1 else -1
-                return BY_TARGET
-    out.crasher[t] = crasher
+                won[winner] = 1
+                return BY_TARGET, (crasher if hand == r.hands - 1 else np.int64(-1))
     if crash_pays:
         if r.crash_wins:
-            out.winners[t, crasher] = 1
+            won[crasher] = 1
             reason = BY_CRASH
             if r.immediate:
-                return reason
+                return reason, crasher
         else:
             now[crasher] += r.crash_points
             if r.immediate and now[crasher] >= r.target:
-                out.winners[t, crasher] = 1
-                return BY_TARGET
+                won[crasher] = 1
+                return BY_TARGET, crasher
     for place in range(n):
-        seat = (s.dealer[t] + 1 + place) % n
-        if s.calls[t, seat] == 1:
-            now[seat] = max(0, now[seat] + _call_points(s, r, t, seat, crasher))
+        seat = (dealer + 1 + place) % n
+        if calls[seat] == 1:
+            now[seat] = max(0, now[seat] + _call_points(r, calls[seat], seat == crasher))
             if r.immediate and now[seat] >= r.target:
-                out.winners[t, seat] = 1
-                return BY_TARGET
+                won[seat] = 1
+                return BY_TARGET, crasher
     for place in range(n):
-        seat = (s.dealer[t] + 1 + place) % n
-        now[seat] += r.quads_bonus * np.int64(s.values[t, seat] & FIELD)
+        seat = (dealer + 1 + place) % n
+        now[seat] += r.quads_bonus * np.int64(quads[seat])
         if r.immediate and now[seat] >= r.target:
-            out.winners[t, seat] = 1
-            return BY_TARGET
+            won[seat] = 1
+            return BY_TARGET, crasher
     if reason == NO_REASON and not r.immediate and now.max() >= r.target:
-        _mark_highest(now, out.winners[t])
-        return BY_TARGET
+        _mark_highest(now, won)
+        return BY_TARGET, crasher
+    return reason, crasher
+
+
+@kernel(nogil=True)
+def _settle(s: Any, r: Any, t: Any, out: Any, room: Any) -> Any:
+    """Score the round of a table into `out` and `room.now`; return how the game ended (`NO_REASON` if it goes on)."""
+    for seat in range(r.players):
+        room.quads[seat] = np.int64(s.values[t, seat] & FIELD)
+    comparison_winners(s.values[t], r.hands, room.winners)
+    reason, crasher = settle_winners(
+        r,
+        room.winners,
+        room.quads,
+        s.calls[t],
+        s.scores[t],
+        np.int64(s.dealer[t]),
+        room.played_out,
+        room.now,
+        out.winners[t],
+    )
+    out.crasher[t] = crasher
+    for seat in range(r.players):
+        out.points[t, seat] = room.played_out[seat] - s.scores[t, seat]
     return reason
 
 
 @kernel(nogil=True)
-def _call_points(s: Any, r: Any, t: Any, seat: Any, crasher: Any) -> Any:
+def _call_points(r: Any, call: Any, has_crashed: Any) -> Any:
     """What a seat's call earns (or costs, below 0)."""
-    if s.calls[t, seat] != 1:
+    if call != 1:
         return 0
-    if seat == crasher:
+    if has_crashed:
         return 0 if r.crash_wins else r.call_bonus
     return -r.call_penalty
 
