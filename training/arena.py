@@ -40,7 +40,8 @@ Progress = Callable[[int, int], None]
 """Called with the games played so far and the games in all."""
 
 _CHUNK_GAMES = 240  # games played in step; enough for batches, few enough for progress and even loads
-_ALONE_SECONDS = 8.0  # by a game played alone, which takes some three times as long as one among many
+_SAMPLES = (1, 1, 12)  # games played for their time; the first compiles and loads what the agents need
+_WORTH_SECONDS = 8.0  # by the last sample, in which a game of quick agents takes some five times as long as among many
 _AGENT_BRANCH = 0x41524E41  # keeps the agents' chance apart from any other branch of the same seed
 
 
@@ -207,18 +208,16 @@ def _reporter(progress: Progress | None, total: int) -> Callable[[int], None]:
 
 
 def _worthwhile_jobs(plan: _Plan, agents: Sequence[Agent]) -> int:
-    """Return 1 if all is played before workers would have started, else one a core.
-
-    A game is played for its time; the one before it compiles and loads what the agents need, once for all workers.
-    """
+    """Return 1 if all is played before workers would have started, else one a core, by the time that some games take."""
     if plan.chunks == 1 or default_jobs() == 1:
         return 1
-    taken = 0.0
-    for _ in range(2):
+    for games in _SAMPLES:
+        sample = [(board, seating) for board in range(games) for seating in plan.tables][:games]
         start = time.perf_counter()
-        _play(plan, agents, [(0, plan.tables[0])], chunk=0, tick=lambda _: None)
-        taken = time.perf_counter() - start
-    return default_jobs() if taken * plan.games > _ALONE_SECONDS else 1
+        _play(plan, agents, sample, chunk=0, tick=lambda _: None)
+        if (time.perf_counter() - start) / games * plan.games <= _WORTH_SECONDS:
+            return 1
+    return default_jobs()
 
 
 def _make_agents(plan: _Plan) -> list[Agent]:

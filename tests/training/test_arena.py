@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import permutations
 
@@ -13,6 +13,7 @@ import pytest
 from prial.agents import Agent, AgentError
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.rules import CrashRules, RulesError
+from prial.training import arena as arena_module
 from prial.training.arena import ArenaError, ArenaResult, ArenaSetupError, run_arena
 from prial.training.arena_result import AgentScore, PairScore, _more_games
 from prial.training.line_ups import labels, line_ups, seatings
@@ -276,6 +277,28 @@ def test_figures_do_not_depend_on_the_number_of_workers() -> None:
         result, reports = play(jobs)
         assert result == alone
         assert reports == sorted(reports)
+
+
+@pytest.mark.parametrize(("worth", "spread_out"), [(1e9, False), (0.0, True)])
+def test_processes_are_started_where_it_is_worth_their_while(
+    worth: float, spread_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs_given = []
+
+    def here(
+        work: Callable, plan: object, pieces: int, *, make_state: Callable, jobs: int, progress: object
+    ) -> Iterator:
+        jobs_given.append(jobs)
+        state = make_state(plan)
+        return ((number, work(plan, state, number, lambda ended: None)) for number in range(pieces))
+
+    monkeypatch.setattr(arena_module, "spread", here)
+    monkeypatch.setattr(arena_module, "default_jobs", lambda: 2)
+    monkeypatch.setattr(arena_module, "_WORTH_SECONDS", worth)
+    rules = ONE_HAND.replace(target=1)
+    played = run_arena(["greedy", "random"], rules=rules, games=500)
+    assert jobs_given == ([2] if spread_out else [])
+    assert played == run_arena(["greedy", "random"], rules=rules, games=500, jobs=1)
 
 
 def test_progress_counts_games() -> None:
