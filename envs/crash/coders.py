@@ -20,7 +20,7 @@ from ..whole_numbers import whole_number
 from .candidates_view import NUM_EXTRAS, offered_candidates, padded_features
 from .features import CANDIDATE_FEATURES
 from .game import Game, IllegalActionError, Phase
-from .observation import encode_view, piece_slice, view_of
+from .observation import encode_seat, piece_slice
 from .partitions import slot_triples, triple_strengths
 from .picking import LegalPicking, Picking, UndominatedPicking, num_triples
 from .rules import CrashRules
@@ -62,7 +62,7 @@ class Coder(ABC):
             self._mark(mask, game, seat)
         else:
             mask[self.num_choices :] = 1
-        return {"observation": encode_view(view_of(game, seat)), "action_mask": mask}
+        return {"observation": encode_seat(game, seat), "action_mask": mask}
 
     def choices(self, game: Game, seat: int) -> npt.NDArray[np.int8]:
         """Return which numbers a seat that is to act may take: int8 (num_choices,)."""
@@ -171,12 +171,18 @@ class CandidateCoder(Coder):
 
     def observe(self, game: Game, seat: int, *, acting: bool) -> Observation:
         """Return what a seat sees, its candidates, and its mask."""
-        told = super().observe(game, seat, acting=acting)
         found = offered_candidates(game, seat, self._arranging)
+        mask = np.zeros(self.num_actions, np.int8)
+        if not acting:
+            mask[self.num_choices :] = 1
+        elif game.phase is Phase.ARRANGE:
+            mask[: len(found)] = 1
+        else:
+            self._mark(mask, game, seat)
         return {
-            "observation": told["observation"],
+            "observation": encode_seat(game, seat),
             "candidates": padded_features(found, self.rules, self._arranging),
-            "action_mask": told["action_mask"],
+            "action_mask": mask,
         }
 
     def _parts(self) -> dict[str, spaces.Space[Any]]:

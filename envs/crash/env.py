@@ -154,11 +154,13 @@ class CrashEnv(CrashTable, AECEnv[str, Observation, int | None]):  # type: ignor
         game = self.game
         events = game.step(action, self.seat_of(agent))
         self._cumulative_rewards[agent] = 0.0
-        self.rewards = dict(zip(self.agents, self.rewards_of(events), strict=True))
+        earned = self.rewards_of(events)
+        self.rewards = dict(zip(self.agents, earned, strict=True))
         if game.is_over:
             ended = self.truncations if game.is_truncated else self.terminations
             ended.update(dict.fromkeys(self.agents, True))
-        self._accumulate_rewards()
+        if any(earned):
+            self._accumulate_rewards()
         self._select()
         if self.render_mode == "human":
             self.render()

@@ -34,7 +34,7 @@ from .events import (
     RoundEnd,
     Termination,
 )
-from .partitions import Candidates, laid_triples, legal_partitions, undominated, whole_ranks
+from .partitions import Candidates, laid_triples, legal_partitions, undominated_of_dealt, whole_ranks
 from .rules import CrashRules, RulesError
 from .scoring import Settlement, highest_seats, settle_round
 from .starts import check_deal, check_scores, check_seed, drawn_deal, turn_order
@@ -240,7 +240,7 @@ class Game:
         """Return the undominated arrangements of a seat's cards (kept until its cards change)."""
         found = self._undominated[seat]
         if found is None:
-            found = self._undominated[seat] = undominated(self.hands[seat], self.rules)
+            found = self._undominated[seat] = undominated_of_dealt(self.hands[seat], self.rules)
         return found
 
     def legal_actions(self, seat: int) -> npt.NDArray[np.int32]:

@@ -23,6 +23,7 @@ __all__ = [
     "PlayerView",
     "ViewBatch",
     "encode",
+    "encode_seat",
     "encode_view",
     "observation_layout",
     "observation_size",
@@ -67,10 +68,6 @@ class PlayerView:
 
 def view_of(game: Game, seat: int) -> PlayerView:
     """Return what a seat knows of a game."""
-    chosen = game.exchanges
-    if game.rules.players == 2 and game.phase is Phase.EXCHANGE:
-        # Both choose without knowing the other's choice (RULES section 3.2).
-        chosen = [choice if other == seat else None for other, choice in enumerate(chosen)]
     return PlayerView(
         rules=game.rules,
         seat=seat,
@@ -81,10 +78,17 @@ def view_of(game: Game, seat: int) -> PlayerView:
         scores=game.scores,
         cards=game.hands[seat],
         given_up=game.given_up[seat] or (),
-        exchanges=tuple(chosen),
+        exchanges=tuple(_seen_exchanges(game, seat)),
         calls=tuple(game.calls),
         laid=game.laid[seat],
     )
+
+
+def _seen_exchanges(game: Game, seat: int) -> Sequence[bool | None]:
+    if game.rules.players == 2 and game.phase is Phase.EXCHANGE:
+        # Both choose without knowing the other's choice (RULES section 3.2).
+        return [choice if other == seat else None for other, choice in enumerate(game.exchanges)]
+    return game.exchanges
 
 
 _UNKNOWN = -1
@@ -329,22 +333,51 @@ def piece_slice(rules: CrashRules, name: str) -> slice:
 
 def encode_view(view: PlayerView) -> npt.NDArray[np.float32]:
     """Return the observation of one view: float32 (size,), equal to its row of `encode` and cheaper for a single one."""
-    rules, n, seat = view.rules, view.rules.players, view.seat
+    return _encoded(view, view.seat, view.to_act, view.cards, view.given_up, view.exchanges, view.laid)
+
+
+def encode_seat(game: Game, seat: int) -> npt.NDArray[np.float32]:
+    """Return what `encode_view` returns for a seat's view of a game, without making the view: float32 (size,).
+
+    >>> game = Game(CrashRules.preset("online"), seed=7)
+    >>> bool((encode_seat(game, 1) == encode_view(view_of(game, 1))).all())
+    True
+    """
+    given_up = game.given_up[seat] or ()
+    return _encoded(
+        game, seat, seat in game.pending, game.hands[seat], given_up, _seen_exchanges(game, seat), game.laid[seat]
+    )
+
+
+def _encoded(
+    public: Game | PlayerView,
+    seat: int,
+    acts: bool,  # noqa: FBT001  # positions cost least, and this is called for every decision
+    cards: tuple[int, ...],
+    thrown: tuple[int, ...],
+    exchanges: Sequence[bool | None],
+    index: int | None,
+) -> npt.NDArray[np.float32]:
+    """One row: `public` says what every player sees, the rest is the seat's own."""
+    rules = public.rules
+    n = rules.players
     _, given_up, laid, phase, to_act, scores, rounds, dealer, kept, exchanged, passed, called, size = (
         observation_starts(rules)
     )
-    ones = [*view.cards, phase + view.phase, dealer + (view.dealer - seat) % n]
-    ones += [given_up + card for card in view.given_up]
-    if view.laid is not None:
-        for position, (_, slots) in enumerate(laid_triples(view.laid, view.cards, rules)):
-            ones += [laid + 52 * position + view.cards[slot] for slot in slots]
-    for choices, no, yes in ((view.exchanges, kept, exchanged), (view.calls, passed, called)):
+    ones = [*cards, phase + public.phase, dealer + (public.dealer - seat) % n]
+    if acts:
+        ones.append(to_act)
+    if thrown:
+        ones += [given_up + card for card in thrown]
+    if index is not None:
+        for position, (_, slots) in enumerate(laid_triples(index, cards, rules)):
+            ones += [laid + 52 * position + cards[slot] for slot in slots]
+    for choices, no, yes in ((exchanges, kept, exchanged), (public.calls, passed, called)):
         for other, choice in enumerate(choices):
             if choice is not None:
                 ones.append((yes if choice else no) + (other - seat) % n)
     out = np.zeros(size, np.float32)
     out[ones] = 1
-    out[to_act] = view.to_act
-    out[scores : scores + n] = view.scores[seat:] + view.scores[:seat]
-    out[rounds] = view.rounds_played
+    out[scores : scores + n] = public.scores[seat:] + public.scores[:seat]
+    out[rounds] = public.rounds_played
     return out

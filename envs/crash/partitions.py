@@ -44,6 +44,7 @@ __all__ = [
     "triple_strengths",
     "undominated",
     "undominated_many",
+    "undominated_of_dealt",
     "whole_ranks",
 ]
 
@@ -82,6 +83,12 @@ def _split_patterns(hands: int) -> npt.NDArray[np.int8]:
 
 
 @cache
+def _used_sets(num_cards: int, hands: int) -> tuple[tuple[int, ...], ...]:
+    """The sets of 3m used slots in canonical order."""
+    return tuple(sorted(combinations(range(num_cards), 3 * hands), key=lambda slots: sum(1 << slot for slot in slots)))
+
+
+@cache
 def partition_table(num_cards: int) -> npt.NDArray[np.int16]:
     """Return every partition as colex indices of its triples of slots, in canonical order.
 
@@ -92,8 +99,7 @@ def partition_table(num_cards: int) -> npt.NDArray[np.int16]:
     table = np.full((num_partitions(num_cards), MAX_HANDS), -1, np.int16)
     start = 1
     for hands in range(1, min(MAX_HANDS, num_cards // 3) + 1):
-        used = sorted(combinations(range(num_cards), 3 * hands), key=lambda slots: sum(1 << slot for slot in slots))
-        triples = np.array(used, np.int32)[:, _split_patterns(hands)]  # (sets, splits, hands, 3)
+        triples = np.array(_used_sets(num_cards, hands), np.int32)[:, _split_patterns(hands)]  # (sets, splits, hands, 3)
         first, second, third = triples[..., 0], triples[..., 1], triples[..., 2]
         index = third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first
         stop = start + index.shape[0] * index.shape[1]
@@ -137,13 +143,7 @@ def partition_slots(index: int, num_cards: int) -> tuple[Triple, ...]:
         index -= comb(num_cards, 3 * hands) * _SPLITS[hands]
         hands += 1
     rank, split = divmod(index, _SPLITS[hands])
-    used: list[int] = []
-    for place in range(3 * hands, 0, -1):
-        slot = place - 1
-        while comb(slot + 1, place) <= rank:
-            slot += 1
-        rank -= comb(slot, place)
-        used.insert(0, slot)
+    used = _used_sets(num_cards, hands)[rank]
     return tuple((used[a], used[b], used[c]) for a, b, c in _split_patterns(hands)[split].tolist())
 
 
@@ -281,6 +281,13 @@ class CandidateBatch:
         """How many arrangements each deal has: int64 (n,)."""
         return np.diff(self.offsets)
 
+    def select(self, deals: npt.NDArray[np.integer]) -> CandidateBatch:
+        """Return some deals, by number, as a batch of their own."""
+        counts = self.counts[deals]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        rows = np.repeat(self.offsets[deals] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return CandidateBatch(offsets, self.partitions[rows], self.strengths[rows], self.quads[rows])
+
     def best_rows(self, values: npt.NDArray[np.floating]) -> npt.NDArray[np.int64]:
         """Return, for each deal, the row with the highest value (the first of equals): int64 (n,).
 
@@ -397,5 +404,10 @@ def undominated(cards: Sequence[int], rules: CrashRules) -> Candidates:
         if not isinstance(card, int | np.integer) or not before < card < 52:
             raise ValueError(f"cards: expected card ids 0 to 51, ascending, got {list(cards)}")
         before = card
+    return undominated_of_dealt(cards, rules)
+
+
+def undominated_of_dealt(cards: Sequence[int], rules: CrashRules) -> Candidates:
+    """Return `undominated` of cards that are known to be 3 to 13 ascending ids: what a game dealt."""
     _, *columns = _searched(np.array([cards], np.int8), rules)
     return Candidates(*columns)

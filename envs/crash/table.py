@@ -20,7 +20,7 @@ from ..deals import fresh_seed
 from .actions import ActionLayout, action_layout
 from .events import Event, RoundEnd
 from .game import Episode, Game, IllegalActionError, Phase
-from .observation import Piece, PlayerView, ViewBatch, encode, encode_view, observation_layout, view_of
+from .observation import Piece, PlayerView, ViewBatch, encode, encode_seat, observation_layout, view_of
 from .partitions import laid_triples, legal_partitions
 from .render import Rendered, RenderMode, render_game
 from .rules import CrashRules, RulesError
@@ -255,7 +255,7 @@ class CrashTable:
 
     def observe_seat(self, seat: int, *, acting: bool) -> Observation:
         """Return one seat's observation and mask."""
-        observation = encode_view(view_of(self.game, seat))
+        observation = encode_seat(self.game, seat)
         return {"observation": observation, "action_mask": self.full_mask(seat, acting=acting)}
 
     def rewards_of(self, events: Iterable[Event]) -> list[float]:
