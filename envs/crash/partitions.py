@@ -99,7 +99,9 @@ def partition_table(num_cards: int) -> npt.NDArray[np.int16]:
     table = np.full((num_partitions(num_cards), MAX_HANDS), -1, np.int16)
     start = 1
     for hands in range(1, min(MAX_HANDS, num_cards // 3) + 1):
-        triples = np.array(_used_sets(num_cards, hands), np.int32)[:, _split_patterns(hands)]  # (sets, splits, hands, 3)
+        triples = np.array(_used_sets(num_cards, hands), np.int32)[
+            :, _split_patterns(hands)
+        ]  # (sets, splits, hands, 3)
         first, second, third = triples[..., 0], triples[..., 1], triples[..., 2]
         index = third * (third - 1) * (third - 2) // 6 + second * (second - 1) // 2 + first
         stop = start + index.shape[0] * index.shape[1]
