@@ -66,6 +66,19 @@ def hand_classes(num_hands: Any, size: Any, binomials: Any, suits: Any) -> Any:
 
 
 @kernel()
+def _next_choice(chosen: Any, size: Any, left: Any) -> Any:
+    """Advance a choice of `size` out of `left` places; return the first place changed, -1 after the last choice."""
+    c = size - 1
+    while c >= 0 and chosen[c] == left - size + c:
+        c -= 1
+    if c >= 0:
+        chosen[c] += 1
+        for d in range(c + 1, size):
+            chosen[d] = chosen[d - 1] + 1
+    return c
+
+
+@kernel()
 def opponents(masks: Any, num_cards: Any, size: Any, binomials: Any, class_of: Any, num_classes: Any) -> Any:
     """Count, for each class, the hands of each class that its first hand leaves possible.
 
@@ -107,15 +120,10 @@ def opponents(masks: Any, num_cards: Any, size: Any, binomials: Any, class_of: A
                 touched[num_touched] = other
                 num_touched += 1
             seen[other] += 1
-            c = size - 1
-            while c >= 0 and chosen[c] == rest - size + c:
-                c -= 1
+            c = _next_choice(chosen, size, rest)
             if c < 0:
                 break
-            chosen[c] += 1
-            ranks[c + 1] = ranks[c] + binomials[left[chosen[c]], c + 1]
-            for d in range(c + 1, size):
-                chosen[d] = chosen[d - 1] + 1
+            for d in range(c, size):
                 ranks[d + 1] = ranks[d] + binomials[left[chosen[d]], d + 1]
         if total + num_touched > len(others):
             room = 2 * (total + num_touched)
@@ -185,5 +193,107 @@ def expected_margins(
                     elif lost == hands:
                         margin -= crash
                     margins[a] += weight * margin
+        for a in range(first, last):
+            margins[a] /= number
+
+
+@kernel()
+def expected_margins_of_three(
+    masks: Any,
+    num_cards: Any,
+    size: Any,
+    binomials: Any,
+    class_of: Any,
+    own_offsets: Any,
+    own_strengths: Any,
+    own_bonus: Any,
+    offsets: Any,
+    strengths: Any,
+    bonus: Any,
+    chances: Any,
+    hands: Any,
+    crash: Any,
+    margins: Any,
+) -> None:
+    """Write what each arrangement earns on average against two opponents who mix alike: see `expected_margins`.
+
+    Args:
+        masks: int64 (classes,), one hand of each class.
+        num_cards: of the pack.
+        size: cards a hand.
+        binomials: int64 (pack + 1, size + 1).
+        class_of: int32 (hands,).
+        own_offsets, own_strengths, own_bonus, offsets, strengths, bonus, chances, hands, crash, margins: as there.
+    """
+    rest = num_cards - size
+    left = np.empty(rest, np.int64)
+    chosen = np.empty(size, np.int64)
+    ranks = np.zeros(size + 1, np.int64)
+    others = np.empty(rest, np.int64)
+    other_chosen = np.empty(size, np.int64)
+    other_ranks = np.zeros(size + 1, np.int64)
+    taken = np.zeros(rest, np.bool_)
+    for i in range(len(masks)):
+        first, last = own_offsets[i], own_offsets[i + 1]
+        for a in range(first, last):
+            margins[a] = 0.0
+        at = 0
+        for position in range(num_cards):
+            if not masks[i] >> position & 1:
+                left[at] = position
+                at += 1
+        number = 0
+        c = 0
+        for d in range(size):
+            chosen[d] = d
+        while c >= 0:
+            for d in range(c, size):
+                ranks[d + 1] = ranks[d] + binomials[left[chosen[d]], d + 1]
+            one = class_of[ranks[size]]
+            # The other opponent has a higher lowest card: each pair of opponents' hands once.
+            for d in range(size):
+                taken[chosen[d]] = True
+            num_others = 0
+            for place in range(chosen[0] + 1, rest):
+                if not taken[place]:
+                    others[num_others] = left[place]
+                    num_others += 1
+            for d in range(size):
+                taken[chosen[d]] = False
+            e = 0 if num_others >= size else -1
+            for d in range(size):
+                other_chosen[d] = d
+            while e >= 0:
+                for d in range(e, size):
+                    other_ranks[d + 1] = other_ranks[d] + binomials[others[other_chosen[d]], d + 1]
+                two = class_of[other_ranks[size]]
+                number += 1
+                for b in range(offsets[one], offsets[one + 1]):
+                    if chances[b] == 0.0:
+                        continue
+                    for t in range(offsets[two], offsets[two + 1]):
+                        if chances[t] == 0.0:
+                            continue
+                        weight = chances[b] * chances[t]
+                        for a in range(first, last):
+                            won = 0
+                            won_b = 0
+                            won_t = 0
+                            for hand in range(hands):
+                                mine, s, z = own_strengths[a, hand], strengths[b, hand], strengths[t, hand]
+                                if mine > s and mine > z:
+                                    won += 1
+                                elif s > mine and s > z:
+                                    won_b += 1
+                                elif z > mine and z > s:
+                                    won_t += 1
+                            margin = won + own_bonus[a] - 0.5 * (won_b + won_t + bonus[b] + bonus[t])
+                            if won == hands:
+                                margin += crash
+                            elif hands in (won_b, won_t):
+                                margin -= 0.5 * crash
+                            margins[a] += weight * margin
+                e = _next_choice(other_chosen, size, num_others)
+            c = _next_choice(chosen, size, rest)
         for a in range(first, last):
             margins[a] /= number

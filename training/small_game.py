@@ -1,10 +1,12 @@
 """Small rounds as exact matrix games: every deal looked at, suits told apart only where they matter.
 
-Two players, no exchange and no calls: each sees its own cards and lays an arrangement, and that is all. What a hand can lay
-and earn does not change when suits are permuted, so hands fall into *classes*; a strategy is a mixture of arrangements for
-each class, and only undominated arrangements need be considered (RULES section 6). Payoffs are margins: own points minus
-the other's, a crash and quads included (RULES section 4). Seats and the order of turns make no difference, so the game is
-symmetric and its value is 0. What a best response gains against a mixture is how far it is from an equilibrium.
+No exchange and no calls: each player sees its own cards and lays an arrangement, and that is all. What a hand can lay and
+earn does not change when suits are permuted, so hands fall into *classes*; a strategy is a mixture of arrangements for each
+class, and only undominated arrangements need be considered (RULES section 6). Payoffs are margins: own points minus the mean
+of the others', a crash and quads included (RULES section 4). Seats and the order of turns make no difference, so the game is
+symmetric, and all earn 0 who play the same. What a best response gains against others who all play one mixture is how far
+that is from an equilibrium: with two players its exploitability in the strict sense, with three what one gains who
+deviates alone.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
-from math import comb
+from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 
 MAX_HANDS_OF_A_PACK = 40_000_000
 MAX_MEETINGS = 400_000_000
-"""Of hands up to suits with hands that they leave possible: 8 bytes each while the game is in use."""
+"""Of hands up to suits with hands that they leave possible: 8 bytes each for two players; for three, work of each pass."""
 
 
 class SmallGameError(ValueError):
@@ -43,22 +45,22 @@ class SmallGameError(ValueError):
 
 
 def check_rules(rules: CrashRules) -> None:
-    """Refuse rules that are no matrix game of two, or too large to look at every deal.
+    """Refuse rules that are no such game, or too large to look at every deal.
 
     Raises:
         SmallGameError: with the option and the reason.
     """
-    if rules.players != 2:
-        raise SmallGameError(f"players={rules.players}: a small game has 2; more have no value to solve for")
+    if rules.players > 3:
+        raise SmallGameError(f"players={rules.players}: a small game has 2 or 3")
     if rules.has_exchange or rules.has_calls:
         option = "exchange" if rules.has_exchange else "crash_call"
         raise SmallGameError(f"{option}={getattr(rules, option)}: a small game has none (set {option}=none)")
-    hands = comb(len(rules.pack), rules.cards_dealt)
-    meetings = hands * comb(len(rules.pack) - rules.cards_dealt, rules.cards_dealt) // 24
+    hands, meetings = comb(len(rules.pack), rules.cards_dealt), num_deals(rules) // 24 // (rules.players - 1)
     if hands > MAX_HANDS_OF_A_PACK or meetings > MAX_MEETINGS:
         raise SmallGameError(
-            f"cards_dealt={rules.cards_dealt} of {len(rules.pack)} cards (ranks={rules.ranks}) makes {hands:,} hands and "
-            f"some {meetings:,} deals up to suits; at most {MAX_HANDS_OF_A_PACK:,} and {MAX_MEETINGS:,} can be looked at"
+            f"players={rules.players}, cards_dealt={rules.cards_dealt} of {len(rules.pack)} cards (ranks={rules.ranks}): "
+            f"{hands:,} hands and some {meetings:,} deals up to suits and opponents; at most {MAX_HANDS_OF_A_PACK:,} and "
+            f"{MAX_MEETINGS:,} can be looked at"
         )
 
 
@@ -78,34 +80,39 @@ def round_options(rules: CrashRules) -> tuple[object, ...]:
 
 
 def num_deals(rules: CrashRules) -> int:
-    """Return how many deals there are to two players.
+    """Return how many deals there are.
 
     >>> num_deals(CrashRules(players=2, ranks="JQKA", cards_dealt=6))
     1681680
     """
     pack, size = len(rules.pack), rules.cards_dealt
-    return comb(pack, size) * comb(pack - size, size)
+    return prod(comb(pack - seat * size, size) for seat in range(rules.players))
 
 
 def num_deals_up_to_suits(rules: CrashRules) -> int:
-    """Return how many deals there are to two players when permuted suits count as one (Burnside's lemma).
+    """Return how many deals there are when permuted suits count as one (Burnside's lemma).
 
     >>> num_deals_up_to_suits(CrashRules(players=2, ranks="JQKA", cards_dealt=6))
     73814
     """
-    size, total = rules.cards_dealt, 0
+    size, players, total = rules.cards_dealt, rules.players, 0
     for cycles, number in (((1, 1, 1, 1), 1), ((2, 1, 1), 6), ((2, 2), 3), ((3, 1), 8), ((4,), 6)):
-        # A deal stays as it is where whole cycles of cards go to one player, the other, or neither.
-        ways: Counter[tuple[int, int]] = Counter({(0, 0): 1})
+        # A deal stays as it is where whole cycles of cards go to one player or to none.
+        ways: Counter[tuple[int, ...]] = Counter({(0,) * players: 1})
         for length in cycles * len(rules.ranks):
-            more: Counter[tuple[int, int]] = Counter()
-            for (mine, theirs), count in ways.items():
-                for after in ((mine, theirs), (mine + length, theirs), (mine, theirs + length)):
-                    if max(after) <= size:
-                        more[after] += count
+            more = ways.copy()
+            for held, count in ways.items():
+                for seat in range(players):
+                    if held[seat] + length <= size:
+                        more[(*held[:seat], held[seat] + length, *held[seat + 1 :])] += count
             ways = more
-        total += number * ways[size, size]
+        total += number * ways[(size,) * players]
     return total // 24
+
+
+def _binomials(pack: int, size: int) -> npt.NDArray[np.int64]:
+    """Return C(n, i) for n up to `pack` and i up to `size`: int64 (pack + 1, size + 1)."""
+    return np.array([[comb(n, i) for i in range(size + 1)] for n in range(pack + 1)], np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -132,9 +139,10 @@ class SmallGame:
     Attributes:
         rules: the rules.
         class_of: the class of each hand, int32 (hands,), by colex rank of its cards' places in the pack.
+        masks: one hand of each class as a set of places in the pack, int64 (classes,).
         weights: hands in each class, int64 (classes,).
-        cards: ascending card ids of one hand of each class, int8 (classes, cards_dealt).
-        arrangements: the undominated arrangements of those.
+        cards: ascending card ids of those hands, int8 (classes, cards_dealt).
+        arrangements: their undominated arrangements.
         starts, others, counts: class `i` meets each class of ``others[starts[i]:starts[i + 1]]`` in as many hands as
             `counts` says: int64 (classes + 1,), int32 (k,), int32 (k,).
 
@@ -145,6 +153,7 @@ class SmallGame:
 
     rules: CrashRules
     class_of: npt.NDArray[np.int32]
+    masks: npt.NDArray[np.int64]
     weights: npt.NDArray[np.int64]
     cards: npt.NDArray[np.int8]
     arrangements: CandidateBatch
@@ -157,7 +166,7 @@ class SmallGame:
         """Return the small game of some rules.
 
         Args:
-            rules: two players, no exchange, no calls, a short pack.
+            rules: two or three players, no exchange, no calls, a short pack.
             up_to_suits: False makes every hand a class of its own, for policies to whom suits matter.
 
         Raises:
@@ -167,10 +176,9 @@ class SmallGame:
 
         check_rules(rules)
         pack, size = len(rules.pack), rules.cards_dealt
-        hands = comb(pack, size)
-        if not up_to_suits and hands * comb(pack - size, size) > MAX_MEETINGS:
+        hands, binomials = comb(pack, size), _binomials(pack, size)
+        if not up_to_suits and num_deals(rules) > MAX_MEETINGS:
             raise SmallGameError(f"{num_deals(rules):,} deals, at most {MAX_MEETINGS:,} can be looked at one by one")
-        binomials = np.array([[comb(n, i) for i in range(size + 1)] for n in range(pack + 1)], np.int64)
         orders = list(permutations(range(4))) if up_to_suits else [tuple(range(4))]
         suits = np.array(
             [[sum((bits >> s & 1) << order[s] for s in range(4)) for bits in range(16)] for order in orders], np.int64
@@ -182,6 +190,7 @@ class SmallGame:
         return cls(
             rules=rules,
             class_of=class_of,
+            masks=masks,
             weights=weights,
             cards=cards,
             arrangements=undominated_many(cards, rules),
@@ -214,9 +223,8 @@ class SmallGame:
         held = places[np.asarray(cards, np.int64)]
         if (held < 0).any():
             raise SmallGameError(f"a card outside the pack (ranks={self.rules.ranks})")
-        pack, size = len(self.rules.pack), self.rules.cards_dealt
-        binomials = np.array([[comb(n, i + 1) for n in range(pack)] for i in range(size)], np.int64)
-        ranks = binomials[np.arange(size), held].sum(axis=1)
+        size = self.rules.cards_dealt
+        ranks = _binomials(len(self.rules.pack), size)[held, np.arange(1, size + 1)].sum(axis=1)
         classes: npt.NDArray[np.int32] = self.class_of[ranks]
         return classes
 
@@ -245,21 +253,18 @@ class SmallGame:
         return (1.0 / self.arrangements.counts)[self.owner]
 
     def margins(self, against: Mixture, own: Mixture | CandidateBatch | None = None) -> Floats:
-        """Return the expected margin of each arrangement, own cards known, the other's not: float64 (m,).
+        """Return the expected margin of each arrangement, own cards known, the others' not: float64 (m,).
 
         Args:
-            against: what the opponent plays.
+            against: what each opponent plays.
             own: whose rows are asked about; the undominated arrangements if None.
         """
         from . import _kernels_small_game
 
-        rows = self.arrangements if own is None else own
-        bonus = float(self.rules.quads_bonus)
+        rules, rows = self.rules, self.arrangements if own is None else own
+        bonus = float(rules.quads_bonus)
         margins = np.empty(len(rows.quads))
-        _kernels_small_game.expected_margins(
-            self.starts,
-            self.others,
-            self.counts,
+        played = (
             rows.offsets,
             rows.strengths,
             bonus * rows.quads,
@@ -267,10 +272,17 @@ class SmallGame:
             against.strengths,
             bonus * against.quads,
             against.chances,
-            self.rules.hands,
-            float(self.rules.crash_points) if self.rules.hands > 1 else 0.0,
+            rules.hands,
+            float(rules.crash_points) if rules.hands > 1 else 0.0,
             margins,
         )
+        if rules.players == 2:
+            _kernels_small_game.expected_margins(self.starts, self.others, self.counts, *played)
+        else:
+            pack, size = len(rules.pack), rules.cards_dealt
+            _kernels_small_game.expected_margins_of_three(
+                self.masks, pack, size, _binomials(pack, size), self.class_of, *played
+            )
         return margins
 
     def mean(self, by_class: Floats) -> float:
@@ -278,14 +290,14 @@ class SmallGame:
         return float(self.weights @ by_class / self.weights.sum())
 
     def margin(self, own: Mixture, against: Mixture) -> float:
-        """Return the expected margin of one mixture against another, in points a round."""
+        """Return the expected margin of one mixture against another (which two play, of three), in points a round."""
         earned = own.chances * self.margins(against, own)
         return self.mean(np.add.reduceat(earned, own.offsets[:-1]))
 
     def best_margin(self, against: Mixture) -> float:
-        """Return what a best response earns against a mixture, in points a round.
+        """Return what a best response earns against others who all play a mixture, in points a round.
 
-        The value of the game is 0, so this is the mixture's exploitability, exact but for rounding.
+        All who play the same earn 0, so this is the mixture's exploitability, exact but for rounding.
         """
         return self.mean(np.maximum.reduceat(self.margins(against), self.arrangements.offsets[:-1]))
 

@@ -103,8 +103,8 @@ class SmallGamePolicy(BaseAgent):
         """
         if round_options(rules) != round_options(self.game.rules):
             raise SmallGameError(
-                f"{self.name} plays players=2, cards_dealt={self.game.rules.cards_dealt}, ranks={self.game.rules.ranks} "
-                f"and so on: {self.game.rules.to_dict()}, not {rules.to_dict()}"
+                f"{self.name} was made for players={self.game.rules.players}, cards_dealt={self.game.rules.cards_dealt}, "
+                f"ranks={self.game.rules.ranks}: {self.game.rules.to_dict()}, not {rules.to_dict()}"
             )
 
     def arrangement_chances(self, views: ViewBatch) -> Floats:
@@ -178,10 +178,10 @@ class Equilibrium(BaseAgent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactExploitability:
-    """How much a best responder gains against an agent.
+    """How much a best responder gains against others who all play an agent.
 
     Attributes:
-        points: its margin, in points a round; the value of the game is 0.
+        points: its margin, in points a round; it would earn 0 if it played the agent too.
         asked: how the agent's choices were found.
         by_suits: whether the agent tells hands apart that differ in suits only.
     """

@@ -1,7 +1,8 @@
 """Equilibria of small games: by regret matching to any accuracy asked for, and by linear programming.
 
 `solve` is predictive regret matching plus (Farina, Kroer and Sandholm, "Faster Game Solving via Predictive Blackwell
-Approachability", 2021), two sides in turn, the average weighted by the square of the iteration. Each class of hands is one
+Approachability", 2021), two sides in turn, each against one or two of the other, the average weighted by the square of the
+iteration. Each class of hands is one
 information set that the deal reaches whatever is laid, so regrets are those of its expected margins. Of the averages and the
 current strategies the one that a best response gains least against is kept; that gain is the certificate.
 
@@ -28,13 +29,13 @@ SolveProgress = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Solution:
-    """A strategy for both seats of a small game.
+    """A strategy for all seats of a small game.
 
     Attributes:
         game: the game.
         chances: of its undominated arrangements, float64 (m,).
-        gap: what a best response gains against it, in points a round. The value lies within the gap of 0 on both sides
-            (it is 0, by symmetry), and the strategy earns at least minus the gap against anyone.
+        gap: what a best response gains against others who play it, in points a round. With two players the value is 0,
+            by symmetry, and the strategy earns at least minus the gap against anyone.
         iterations: it took.
     """
 
@@ -52,7 +53,7 @@ class Solution:
 def solve(
     game: SmallGame, *, gap: float = GAP, max_iterations: int = 100_000, progress: SolveProgress | None = None
 ) -> Solution:
-    """Return an equilibrium, as near as asked for.
+    """Return an equilibrium, as near as asked for: with two players always, with three where it gets there.
 
     Args:
         game: what to solve.
@@ -122,11 +123,16 @@ class _Search:
 
 
 def payoff_matrix(game: SmallGame) -> Floats:
-    """Return the game in sequence form: float64 (m, m), for small games only.
+    """Return the game of two in sequence form: float64 (m, m), for the smallest only.
 
     Entry (a, b) is the chance of a deal with the classes of rows `a` and `b`, times the margin of `a` against `b`: what the
     whole game pays is this matrix between the chances of both sides.
+
+    Raises:
+        SmallGameError: more than two players.
     """
+    if game.rules.players != 2:
+        raise SmallGameError(f"players={game.rules.players}: a matrix is a game of 2")
     rows, classes = len(game.owner), game.num_classes
     met = np.zeros((classes, classes))
     met[np.repeat(np.arange(classes), np.diff(game.starts)), game.others] = game.counts
@@ -157,7 +163,7 @@ def solve_by_lp(game: SmallGame) -> tuple[float, Floats]:
         The opponent's best margin, and chances of the undominated arrangements, float64 (m,).
 
     Raises:
-        SmallGameError: a game too large, or a solver that gives up.
+        SmallGameError: more than two players, a game too large, or a solver that gives up.
     """
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, hstack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, permutations
 
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from oracles import enumerate as oracle
+from prial import agents
 from prial.envs.brag import strength_table
 from prial.envs.cards import format_cards
 from prial.envs.crash.game import Game
-from prial.envs.crash.partitions import undominated, undominated_many
+from prial.envs.crash.partitions import CandidateBatch, undominated, undominated_many
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.scoring import margins, settle_round
 from prial.training.small_game import (
@@ -25,6 +27,7 @@ from prial.training.small_game import (
     num_deals_up_to_suits,
     round_options,
 )
+from prial.training.small_game_policy import mixture_of
 from prial.training.small_game_solve import payoff_matrix
 from twins import small_game as twin
 
@@ -144,6 +147,19 @@ def test_the_game_is_symmetric(rules: CrashRules) -> None:
     assert np.abs(matrix).sum() > 0
 
 
+def _settled(rules: CrashRules, *laid: tuple[int, ...]) -> float:
+    """The margin of the first, of four strengths and quads each."""
+    settled = settle_round(
+        rules,
+        strengths=[each[:4] for each in laid],
+        quads=[each[4] for each in laid],
+        called=[False] * len(laid),
+        scores=[0] * len(laid),
+        order=list(range(len(laid))),
+    )
+    return margins(settled.round_points)[0]
+
+
 def _by_hand(rules: CrashRules) -> Mapping[int, list[tuple[tuple[int, ...], float]]]:
     """What each hand (a mask of places in the pack) may lay: values, with chances that differ and do not ask for suits."""
     pack = list(rules.pack)
@@ -164,18 +180,7 @@ def test_a_best_response_over_every_deal_without_symmetry() -> None:
     rules = SEVEN
     game = small(rules)
 
-    @cache
-    def margin(mine: tuple[int, ...], theirs: tuple[int, ...]) -> float:
-        settled = settle_round(
-            rules,
-            strengths=[mine[:4], theirs[:4]],
-            quads=[mine[4], theirs[4]],
-            called=[False, False],
-            scores=[0, 0],
-            order=[1, 0],
-        )
-        return margins(settled.round_points)[0]
-
+    margin = cache(lambda mine, theirs: _settled(rules, mine, theirs))
     by_hand = _by_hand(rules)
     everything = (1 << 16) - 1
     total, deals = 0.0, 0
@@ -194,6 +199,74 @@ def test_a_best_response_over_every_deal_without_symmetry() -> None:
     )
     chances = weights / np.add.reduceat(weights, game.arrangements.offsets[:-1])[game.owner]
     assert game.best_margin(game.mixture(chances)) == pytest.approx(total / deals, abs=1e-12)
+
+
+THREE = CrashRules(players=3, ranks="TJQKA", cards_dealt=6, quads_bonus=1)
+
+
+def test_deals_to_three_up_to_suits_are_orbits() -> None:
+    rules = TINY.replace(players=3, cards_dealt=4)
+    turned = {
+        hand: [twin.turned(hand, order) for order in permutations(range(4))] for hand in combinations(rules.pack, 4)
+    }
+    seen, number = set(), 0
+    for one, ones in turned.items():
+        for two in combinations([card for card in rules.pack if card not in one], 4):
+            three = tuple(card for card in rules.pack if card not in one + two)
+            number += 1
+            seen.add(min(zip(ones, turned[two], turned[three], strict=True)))
+    assert num_deals(rules) == number
+    assert num_deals_up_to_suits(rules) == len(seen)
+
+
+def test_margins_of_three_are_those_of_every_deal_left() -> None:
+    """All 84,084 ways to deal the two opponents, for a few hands, scored by the rules engine."""
+    game = small(THREE)
+    rng = np.random.default_rng(8)
+    first, counts = game.arrangements.offsets[:-1], game.arrangements.counts
+    chances = np.zeros(len(game.owner))
+    for place in (0.7, 0.3):  # some lay one arrangement, some two
+        chances[first + rng.integers(counts)] += place
+    values = [
+        (*s, q) for s, q in zip(game.arrangements.strengths.tolist(), game.arrangements.quads.tolist(), strict=True)
+    ]
+    margin = cache(lambda *laid: _settled(THREE, *laid))
+    for number in (17, int(counts.argmax())):
+        alone = replace(game, masks=game.masks[number : number + 1])
+        rows = game.arrangements[number]
+        own = CandidateBatch(np.array([0, len(rows)]), rows.partitions, rows.strengths, rows.quads)
+        found = alone.margins(game.mixture(chances), own)
+        rest = [card for card in THREE.pack if card not in game.cards[number].tolist()]
+        pairs = [
+            (one, two)
+            for one in combinations(rest, 6)
+            for two in combinations([card for card in rest if card not in one], 6)
+        ]
+        assert len(pairs) == 84_084
+        met: Counter[tuple[int, int]] = Counter()
+        for one, two in game.classes_of(np.array(pairs).reshape(-1, 6)).reshape(-1, 2).tolist():
+            met[min(one, two), max(one, two)] += 1
+        laid = [np.flatnonzero(chances[first[i] : first[i] + counts[i]]) + first[i] for i in range(game.num_classes)]
+        for row, mine in enumerate(values[first[number] : first[number] + counts[number]]):
+            earned = sum(
+                times * chances[b] * chances[c] * margin(mine, values[b], values[c])
+                for (one, two), times in met.items()
+                for b in laid[one].tolist()
+                for c in laid[two].tolist()
+            )
+            assert found[row] == pytest.approx(earned / 84_084, abs=1e-12)
+
+
+@pytest.mark.parametrize("cards", [3, 4])
+def test_three_who_play_the_same_earn_nothing(cards: int) -> None:
+    """Every legal arrangement mixed, laying nothing too: few hands to choose from, but something to choose."""
+    game = small(TINY.replace(players=3, cards_dealt=cards, lowest_hand="high_card"))
+    _, anything, _ = mixture_of(agents.make("random-legal"), game)
+    assert game.margin(anything, anything) == pytest.approx(0, abs=1e-12)
+    assert game.best_margin(anything) > 0.1
+    assert game.margin(game.mixture(game.best_response(anything)), anything) == pytest.approx(
+        game.best_margin(anything)
+    )
 
 
 def test_every_hand_apart_is_the_same_game() -> None:
@@ -217,7 +290,8 @@ def test_a_best_response_earns_the_best_margin() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"players": 3, "cards_dealt": 5}, "players=3"),
+        ({"players": 4, "cards_dealt": 4}, "players=4"),
+        ({"players": 3, "ranks": "9TJQKA"}, "players=3"),
         ({"exchange": "spare", "cards_dealt": 4}, "exchange=spare"),
         ({"crash_call": "optional"}, "crash_call=optional"),
         ({"ranks": "23456789TJQKA", "cards_dealt": 13}, "635,013,559,600 hands"),

@@ -209,6 +209,8 @@ def test_other_rules_are_refused(solution: Solution) -> None:
         policy.act_many(small_views(SEVEN, np.array([SEVEN.pack[:7]])), np.random.default_rng(0))
     with pytest.raises(SmallGameError, match="players=3"):
         Equilibrium().check_rules(CrashRules())
+    with pytest.raises(SmallGameError, match="players=2"):
+        policy.check_rules(SIX.replace(players=3, ranks="TJQKA"))
     for ask in (policy.exchange_many, policy.call_many, Equilibrium().exchange_many, Equilibrium().call_many):
         with pytest.raises(SmallGameError, match="small games have no"):
             ask(small_views(SIX, solution.game.cards[:1]), np.random.default_rng(0))

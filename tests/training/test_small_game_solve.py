@@ -87,6 +87,24 @@ def test_a_large_linear_program_is_refused() -> None:
         solve_by_lp(game)
 
 
+def test_a_matrix_is_for_two() -> None:
+    game = SmallGame.of(SIX.replace(players=3, ranks="QKA", cards_dealt=4))
+    for door in (payoff_matrix, solve_by_lp):
+        with pytest.raises(SmallGameError, match="players=3"):
+            door(game)
+
+
+def test_three_players() -> None:
+    """One hand each and no choice but of that hand: solved at once."""
+    assert solve(SmallGame.of(SIX.replace(players=3, cards_dealt=5))).gap == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.slow
+def test_three_players_with_choices() -> None:
+    solution = solve(SmallGame.of(SIX.replace(players=3, ranks="TJQKA")), gap=5e-4)
+    assert solution.gap <= 5e-4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "cards", "gap"), [("TJQKA", 6, 1e-6), ("TJQKA", 9, 1e-5)])
 def test_larger_games(ranks: str, cards: int, gap: float) -> None:

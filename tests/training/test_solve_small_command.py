@@ -91,6 +91,7 @@ def test_a_sampled_agent_is_marked() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--players", "3"], "needs 18 cards"),
         (["--rules", "traditional"], "exchange=spare"),
         (["--ranks", "23456789TJQKA"], "at most"),
         (["--ranks", "JQX"], "'X' is not a rank"),

@@ -21,6 +21,7 @@ __all__ = ["solve_small"]
 def solve_small(
     ranks: Annotated[str, typer.Option("--ranks", metavar="RANKS", help="Ranks of the pack.")] = "JQKA",
     cards: Annotated[int, typer.Option("--cards", min=3, max=13, metavar="N", help="Cards dealt to each.")] = 6,
+    players: Annotated[int, typer.Option("--players", min=2, max=3, metavar="N", help="Two or three.")] = 2,
     lowest_hand: Annotated[
         str | None,
         typer.Option(
@@ -53,19 +54,20 @@ def solve_small(
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Solve the round of two players with a short pack exactly, without exchange and calls, every deal looked at.
+    """Solve the round with a short pack exactly, without exchange and calls, every deal looked at.
 
-    For each agent: what a best responder gains against it, and what the solution earns against it, in points a round.
+    For each agent: what a best responder gains against others who all play it, and what the solution earns against them, in
+    points a round.
     """
     given = [f"ranks={ranks}", f"cards_dealt={cards}", *([f"lowest_hand={lowest_hand}"] if lowest_hand else [])]
-    asked = rules_from(rules, 2, [*given, *(settings or [])])
+    asked = rules_from(rules, players, [*given, *(settings or [])])
     from ..small_game import SmallGame, check_rules
     from ..small_game_solve import solve
 
     check_rules(asked)
-    players = [_made(name, table) for name in agents or ()]
-    for player in players:
-        if (check := getattr(player, "check_rules", None)) is not None:
+    measurable = [_made(name, table) for name in agents or ()]
+    for agent in measurable:
+        if (check := getattr(agent, "check_rules", None)) is not None:
             check(asked)
     with progress_bar("Solving") as report:
         solution = solve(
@@ -74,7 +76,7 @@ def solve_small(
             max_iterations=iterations,
             progress=lambda done, _: report(done, iterations),
         )
-    measured = [_measured(player, solution, samples, seed) for player in players]
+    measured = [_measured(agent, solution, samples, seed) for agent in measurable]
     if as_json:
         show_json(_content(asked, solution, gap, measured), indent=1)
     else:
@@ -131,8 +133,9 @@ def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict
     def say(text: str) -> None:
         console.print(text, soft_wrap=True)
 
+    number = "Two" if rules.players == 2 else "Three"
     say(
-        f"Two players, {rules.cards_dealt} of {len(rules.pack)} cards each ({rules.ranks}), {rules.hands} "
+        f"{number} players, {rules.cards_dealt} of {len(rules.pack)} cards each ({rules.ranks}), {rules.hands} "
         f"hand{'s' if rules.hands > 1 else ''}, {rules.lowest_hand.replace('_', ' ')} or better"
     )
     say(f"{content['deals']:,} deals, {content['deals_up_to_suits']:,} up to suits")
@@ -140,11 +143,12 @@ def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict
         f"{content['hands']:,} hands, {content['hands_up_to_suits']:,} up to suits, with {content['arrangements']:,} "
         "undominated arrangements"
     )
+    value = "the value is 0, by symmetry" if rules.players == 2 else "all who play the same earn 0, by symmetry"
     if content["solved"]:
-        say(f"Solved: value 0 points a round, by symmetry; a best response gains at most {gap:g}")
+        say(f"Solved: {value}; a best response gains at most {gap:g}")
     else:
         say(
-            f"Value 0 points a round, by symmetry; after {solution.iterations:,} iterations a best response gains "
+            f"Not solved: {value}; after {solution.iterations:,} iterations a best response gains "
             f"{solution.gap:.2g}, which is more than {gap:g}"
         )
     if not measured:
