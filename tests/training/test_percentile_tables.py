@@ -29,6 +29,8 @@ ONLINE = CrashRules.preset("online")
 def test_the_same_seed_makes_the_same_table() -> None:
     first = make_table(ONLINE, deals=300, iterations=4, seed=5)
     assert first == make_table(ONLINE, deals=300, iterations=4, seed=5)
+    assert first == make_table(ONLINE, deals=300, iterations=4, seed=5, threads=1)
+    assert first == make_table(ONLINE, deals=300, iterations=4, seed=5, threads=3)
     assert first != make_table(ONLINE, deals=300, iterations=4, seed=6)
 
 
