@@ -9,10 +9,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ..envs.crash.candidates_view import offered_many
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 from .protocol import Actions, BaseAgent, Choices
-from .scorer_inputs import scorer_inputs
+from .scorer_inputs import contexts, padded_inputs, scorer_inputs
 
 __all__ = ["RulesMismatchError", "ScoreFunction", "ScorerAgent"]
 
@@ -65,15 +66,15 @@ class ScorerAgent(BaseAgent):
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         """Return the partition of the candidate chosen, one a view: int32 (n,)."""
         self.check_rules(views.rules)
-        found = views.undominated()
+        shown, context = offered_many(views, self.k), contexts(views)
         chosen = np.empty(len(views), np.int32)
+        widths = shown.counts
         # Drawn for all rows first, so that grouping cannot change what a row gets.
-        noise = self._noise(rng, (len(views), min(self.k, int(found.counts.max()))))
-        widths = np.minimum(found.counts, self.k)
+        noise = self._noise(rng, (len(views), int(widths.max())))
         group = np.searchsorted(_WIDTHS, widths)
         for number in np.unique(group):
             rows = np.flatnonzero(group == number)
-            inputs = scorer_inputs(views.select(rows), self.k)
+            inputs = padded_inputs(shown.select(rows), context[rows], views.rules)
             width = inputs.partitions.shape[1]
             logits = self.score(inputs.candidates, inputs.context)[:, :width]
             values: npt.NDArray[np.floating] = np.where(inputs.partitions < 0, -np.inf, logits)

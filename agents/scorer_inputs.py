@@ -14,9 +14,18 @@ import numpy.typing as npt
 from ..envs.crash.candidates_view import offered_many, padded_many
 from ..envs.crash.features import CANDIDATE_FEATURES, FEATURES_VERSION
 from ..envs.crash.observation import ViewBatch, encode, observation_layout
+from ..envs.crash.partitions import CandidateBatch
 from ..envs.crash.rules import CrashRules
 
-__all__ = ["ScorerInputs", "context_names", "context_slice", "layout_version", "scorer_inputs"]
+__all__ = [
+    "ScorerInputs",
+    "context_names",
+    "context_slice",
+    "contexts",
+    "layout_version",
+    "padded_inputs",
+    "scorer_inputs",
+]
 
 
 def context_slice(rules: CrashRules) -> slice:
@@ -56,6 +65,26 @@ class ScorerInputs:
     partitions: npt.NDArray[np.int32]
 
 
+def contexts(views: ViewBatch) -> npt.NDArray[np.float32]:
+    """Return the context of each view: float32 (n, context)."""
+    return encode(views)[:, context_slice(views.rules)]
+
+
+def padded_inputs(shown: CandidateBatch, context: npt.NDArray[np.float32], rules: CrashRules) -> ScorerInputs:
+    """Return the inputs of a network, padded to the largest number of candidates.
+
+    Args:
+        shown: the candidates of each decision.
+        context: of each decision, (n, context).
+        rules: the rules.
+    """
+    counts = shown.counts
+    width = int(counts.max())
+    indices = np.full((len(shown), width), -1, np.int32)
+    indices[np.arange(width) < counts[:, None]] = shown.partitions
+    return ScorerInputs(candidates=padded_many(shown, rules, width), context=context, partitions=indices)
+
+
 def scorer_inputs(views: ViewBatch, k: int) -> ScorerInputs:
     """Return the inputs of a network for each view.
 
@@ -63,13 +92,4 @@ def scorer_inputs(views: ViewBatch, k: int) -> ScorerInputs:
         views: of seats that are to act.
         k: how many candidates the network was trained to see at most.
     """
-    rules = views.rules
-    shown = offered_many(views, k)
-    width = int(shown.counts.max())
-    indices = np.full((len(views), width), -1, np.int32)
-    indices[np.arange(width) < shown.counts[:, None]] = shown.partitions
-    return ScorerInputs(
-        candidates=padded_many(shown, rules, width),
-        context=encode(views)[:, context_slice(rules)],
-        partitions=indices,
-    )
+    return padded_inputs(offered_many(views, k), contexts(views), views.rules)

@@ -48,7 +48,9 @@ def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Float
     logits = np.zeros((n, k), np.float32)
     logits[present] = linear("candidate_head", hidden)[:, 0]
     largest = np.zeros((n, hidden.shape[1]), np.float32)
-    np.maximum.at(largest, owner, hidden)
+    first = np.searchsorted(owner, np.arange(n))
+    some = np.diff(first, append=len(owner)) > 0
+    largest[some] = np.maximum.reduceat(hidden, first[some]) if len(owner) else 0
     table = np.maximum(linear("table_head.0", np.concatenate([largest, scaled], axis=1)), 0)
     return np.concatenate([logits, linear("extras_head", table)], axis=1)
 

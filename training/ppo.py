@@ -1,4 +1,4 @@
-"""`prial train ppo`: MaskablePPO on `SingleSeat` over candidates, against a pool that includes past versions of itself.
+"""`prial train ppo`: MaskablePPO on `SingleSeatVector`, over candidates, against a pool with past versions of itself.
 
 The run advances in *stretches* of whole updates. Between two stretches a checkpoint is written and every source of chance
 (tables, opponents, exploration, minibatches) is seeded afresh from (seed, step). A run that was killed goes on from its last
@@ -19,14 +19,12 @@ import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import configure
-from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.utils import set_random_seed
-from stable_baselines3.common.vec_env import DummyVecEnv
 from torch import Tensor
 
 from ..agents.protocol import Agent, BaseAgent
 from ..agents.registry import make
-from ..agents.single_seat import SingleSeat
+from ..agents.single_seat_vector import SingleSeatVector
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .past_versions import past_version, torch_agent
@@ -34,6 +32,7 @@ from .ppo_config import ConfigError, PPOConfig, config_of
 from .ppo_policy import ScorerPolicy
 from .run_folder import Checkpoint, Progress, RunError, RunFolder
 from .scorer import CandidateScorer
+from .single_seat_vec_env import SingleSeatVecEnv
 
 __all__ = ["PPOProgress", "load_scorer", "train_ppo"]
 
@@ -78,7 +77,7 @@ class _Opponents:
         self._fixed: list[Agent] = [make(name) for name in config.opponents]
         self._past: dict[Path, Agent] = {}
 
-    def deal_out(self, tables: DummyVecEnv, step: int) -> None:
+    def deal_out(self, tables: SingleSeatVecEnv, step: int) -> None:
         """Give every table its opponents for the next update, each drawn from the pool."""
         config = self._config
         rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=(_OPPONENTS, step)))
@@ -89,7 +88,7 @@ class _Opponents:
             own = bool(past) and rng.random() < config.self_play_share
             pool = past if own else self._fixed
             chosen = [pool[int(rng.integers(len(pool)))] for _ in range(self._rules.players - 1)]
-            tables.env_method("set_opponents", chosen, indices=table)
+            tables.set_opponents(chosen, [table])
 
     def _load(self, file: Path) -> Agent:
         return past_version(file, rules=self._rules, hidden=list(self._config.hidden), k=self._config.candidates)
@@ -283,17 +282,20 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
     tables.close()
 
 
-def _tables(config: PPOConfig, rules: CrashRules) -> DummyVecEnv:
-    def table() -> Monitor[Any, Any]:
-        env = SingleSeat(
-            rules, opponents=config.opponents[:1], k=config.candidates, reward=config.reward, episode=config.episode
+def _tables(config: PPOConfig, rules: CrashRules) -> SingleSeatVecEnv:
+    return SingleSeatVecEnv(
+        SingleSeatVector(
+            config.envs,
+            rules,
+            opponents=config.opponents[:1],
+            k=config.candidates,
+            reward=config.reward,
+            episode=config.episode,
         )
-        return Monitor(env)
-
-    return DummyVecEnv([table] * config.envs)
+    )
 
 
-def _model(config: PPOConfig, rules: CrashRules, tables: DummyVecEnv) -> MaskablePPO:
+def _model(config: PPOConfig, rules: CrashRules, tables: SingleSeatVecEnv) -> MaskablePPO:
     return MaskablePPO(
         ScorerPolicy,
         tables,
@@ -314,7 +316,7 @@ def _model(config: PPOConfig, rules: CrashRules, tables: DummyVecEnv) -> Maskabl
     )
 
 
-def _reseed(model: MaskablePPO, tables: DummyVecEnv, config: PPOConfig, step: int) -> None:
+def _reseed(model: MaskablePPO, tables: SingleSeatVecEnv, config: PPOConfig, step: int) -> None:
     """Begin a stretch: new games at every table, fresh chance, and the learning rate for this part of the run."""
     set_random_seed(_branch(config, _EXPLORATION, step))
     tables.seed(_branch(config, _TABLES, step))
