@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -229,3 +230,20 @@ def test_fresh_seeds_differ_and_are_seeds() -> None:
     drawn = {fresh_seed() for _ in range(50)}
     assert len(drawn) == 50
     assert all(0 <= seed < 2**63 for seed in drawn)
+
+
+def test_threads_do_not_disturb_each_others_deals() -> None:
+    def deals(table: int) -> list[list[int]]:
+        stream = DealStream(3, table)
+        return [stream.shuffle(range(52), deal=number) for number in range(200)]
+
+    alone = [deals(table) for table in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(deals, range(8))) == alone
+
+
+def test_words_are_those_of_a_new_generator_whatever_was_drawn_before() -> None:
+    for count, deal, table, purpose in ((3, 5, 0, 0), (1, 2**64 - 1, 2**64 - 1, 1), (39, 0, 7, 2)):
+        counter = np.array([0, deal, table, purpose], np.uint64)
+        fresh = np.random.Philox(key=np.random.SeedSequence(9).generate_state(2, np.uint64), counter=counter)
+        assert DealStream(9, table).words(count, deal=deal, purpose=purpose) == fresh.random_raw(count).tolist()
