@@ -85,6 +85,68 @@ def percentile(
         console.print("It has not settled; more --iterations would.", soft_wrap=True)
 
 
+@app.command()
+def equity(
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="PATH", help="Where to write the table, equity_RULES_PLAYERS.npz if not given."),
+    ] = None,
+    *,
+    agent: Annotated[
+        str, typer.Option("--agent", metavar="AGENT", help="Who plays all seats: as for prial arena.")
+    ] = "percentile",
+    rules: RulesOption = "online",
+    players: PlayersOption = None,
+    settings: SetOption = None,
+    rounds: Annotated[
+        int, typer.Option("--rounds", min=1, metavar="N", help="Rounds from every score, on the same deals.")
+    ] = 4000,
+    seed: SeedOption = 1,
+    most_asked: Annotated[
+        int,
+        typer.Option(
+            "--most-asked", min=1, metavar="N", help="Ask the agent at so many scores at most; others use the nearest."
+        ),
+    ] = 4096,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, metavar="N", help="Processes.")] = 1,
+) -> None:
+    """Make a table of winning chances by score: the agent against itself, solved over the rounds from every score."""
+    asked = rules_from(rules, players, settings)
+    from ..equity import equity_command, solve_equity
+    from ..files import write_whole
+
+    target = out or Path(f"equity_{asked.name}_{asked.players}.npz")
+    command = equity_command(agent, asked, rounds=rounds, seed=seed, settings=settings or ())
+    if most_asked != 4096:
+        command += f" --most-asked {most_asked}"
+    with progress_bar("Playing") as report:
+        table = solve_equity(
+            agent,
+            asked,
+            rounds_per_state=rounds,
+            seed=seed,
+            jobs=jobs,
+            max_asked=most_asked,
+            command=command,
+            progress=report,
+        )
+    content = table.to_bytes()
+    write_whole(target, content)
+    console = output()
+    console.print(
+        f"Wrote {target}, {len(content):,} bytes: {len(table.states)} scores, the agent asked at {table.made['asked']}; "
+        f"standard error {float(table.errors.mean()):.5f} on average, {float(table.errors.max()):.5f} at most",
+        soft_wrap=True,
+    )
+    if "held_out" in table.made:
+        left = table.made["held_out"]
+        console.print(
+            f"At {left['scores']} scores that were left out, asking there changes the mean over {left['rounds']} rounds by "
+            f"{left['mean']:.5f} on average, {left['most']:.5f} at most",
+            soft_wrap=True,
+        )
+
+
 def _make_all(folder: Path, *, deals: int, iterations: int, seed: int, jobs: int) -> None:
     from ..percentile_tables import make_tables, standard_tables
 
