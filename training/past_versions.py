@@ -1,4 +1,4 @@
-"""Past versions of the learner as opponents: the network in plain NumPy, quick for one table at a time."""
+"""Past versions of the learner as opponents: the network in plain NumPy for a few tables, in torch for many."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ from .scorer import CandidateScorer
 __all__ = ["numpy_scores", "past_version", "torch_agent"]
 
 Floats = npt.NDArray[np.float32]
+
+# Candidates up to which plain NumPy is quicker than torch. Its products of larger matrices start threads of their own,
+# which wait by spinning and take the cores from all others.
+_FEW = 96
 
 
 def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Floats, context: Floats) -> Floats:
@@ -69,9 +73,14 @@ def past_version(path: Path, *, rules: CrashRules, hidden: list[int], k: int) ->
     network = CandidateScorer(rules, hidden)
     check_tensors(weights, network.state_dict(), where=path)
     scale = network.scale.numpy()
+    network.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
 
     def score(candidates: Floats, context: Floats) -> Floats:
-        return numpy_scores(weights, scale, candidates, context)
+        if np.count_nonzero(candidates[:, :, 0]) <= _FEW:
+            return numpy_scores(weights, scale, candidates, context)
+        with torch.inference_mode():
+            logits, _ = network.score_rows(torch.from_numpy(candidates), torch.from_numpy(context))
+        return np.asarray(logits.numpy(), np.float32)
 
     return ScorerAgent(path.stem, score, rules=rules, k=k, temperature=1.0)
 

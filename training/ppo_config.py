@@ -33,7 +33,7 @@ class ConfigError(ValueError):
 
 
 class PPOConfig(BaseModel):
-    """A run of MaskablePPO on `SingleSeat`."""
+    """A run of MaskablePPO on `SingleSeatVector`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -47,11 +47,11 @@ class PPOConfig(BaseModel):
     snapshot_every: Positive = Field(25_000, description="steps between two past versions that join the pool")
     pool_size: int = Field(8, ge=1, le=1000, description="how many past versions are kept, the newest")
     hidden: list[Width] = Field([64, 64], min_length=1, max_length=16, description="widths of the network's layers")
-    envs: int = Field(16, ge=1, le=4096, description="tables played side by side")
+    envs: int = Field(128, ge=1, le=4096, description="tables played side by side")
     total_steps: Positive = Field(
         120_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"
     )
-    rollout_steps: int = Field(256, ge=1, le=65_536, description="decisions at each table between two updates")
+    rollout_steps: int = Field(32, ge=1, le=65_536, description="decisions at each table between two updates")
     batch_size: Positive = Field(1024, description="decisions in a gradient step")
     epochs: int = Field(4, ge=1, le=1000, description="passes over the decisions of an update")
     learning_rate: float = Field(1e-3, gt=0, le=1, description="step size of Adam, falling linearly to a tenth")
