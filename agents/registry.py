@@ -42,6 +42,10 @@ _BUILT_IN: Mapping[str, _Entry] = {
     "percentile": _Entry(
         factory="percentile:Percentile", summary="the most expected points, from tables of what players lay"
     ),
+    "solver-fast": _Entry(
+        factory="solver_fast:SolverFast",
+        summary="the best chance to win the game, in closed form, by score and known cards",
+    ),
 }
 
 
@@ -49,7 +53,7 @@ def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
     >>> list(agent_names())
-    ['random-legal', 'random', 'greedy', 'balanced', 'percentile']
+    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast']
     """
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 

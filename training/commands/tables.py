@@ -9,6 +9,7 @@ import typer
 
 from ..console import CommandError, output, progress_bar
 from .options import PlayersOption, RulesOption, SeedOption, SetOption, rules_from
+from .solver_tables import solver
 
 __all__ = ["app"]
 
@@ -18,6 +19,9 @@ app = typer.Typer(no_args_is_help=True, help="Make the tables that agents look u
 @app.callback()
 def _group() -> None:
     """Make the tables that agents look up."""
+
+
+app.command()(solver)
 
 
 @app.command()

@@ -1,0 +1,176 @@
+"""What a decision stands in, as arrays for the solver's kernels: scores, turn order, history, and what follows from them.
+
+Cards apart, the value of an arrangement depends on whom one faces (what all players still need, and which opponents are
+known to have kept their hands) and on the stakes (the scores, the dealer, and who has called). Few of either are ever met
+(a game of three to 7 points has 343 scores), so each is worked out once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.observation import ViewBatch
+from ..envs.crash.rules import CrashRules
+from ..envs.crash.tables import rules_numbers
+from .solver_table import SolverTable, needs_states
+
+__all__ = ["Contexts", "Kept", "Objective"]
+
+Objective = Literal["win", "points"]
+Floats = npt.NDArray[np.float64]
+_FRESH, _KEPT = 0, 1
+_MOST_OPPONENTS, _MOST_STAKES = 2_000, 20_000
+
+
+class Kept:
+    """Rows of arrays by key, worked out when first asked for; forgotten all together when there are too many.
+
+    Args:
+        make: what a key comes to, arrays of the same shapes for every key.
+        most: how many rows are kept.
+    """
+
+    def __init__(self, make: Callable[[tuple[int, ...]], tuple[npt.NDArray[Any], ...]], *, most: int) -> None:
+        self._make = make
+        self._most = most
+        self._rows: dict[tuple[int, ...], int] = {}
+        self._made: list[tuple[npt.NDArray[Any], ...]] = []
+        self.columns: tuple[npt.NDArray[Any], ...] = ()
+
+    def rows_of(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the row of each key in `columns`: int64 (n,), for keys (n, length)."""
+        different, inverse = np.unique(keys, axis=0, return_inverse=True)
+        wanted = [tuple(key) for key in different.tolist()]
+        if len(self._rows) + len(wanted) > self._most:
+            self._rows, self._made = {}, []
+        before = len(self._made)
+        for key in wanted:
+            if key not in self._rows:
+                self._rows[key] = len(self._made)
+                self._made.append(self._make(key))
+        if len(self._made) != before or not self.columns:
+            self.columns = tuple(np.stack(column) for column in zip(*self._made, strict=True))
+        found: npt.NDArray[np.int64] = np.array([self._rows[key] for key in wanted], np.int64)[inverse.reshape(-1)]
+        return found
+
+
+class Contexts:
+    """What decisions stand in under some rules.
+
+    Args:
+        rules: the rules.
+        table: what opponents lay, and winning chances.
+        objective: `win`, the share of the win, or `points`, the round's margin.
+
+    >>> from .solver_table import find_solver_table
+    >>> rules = CrashRules.preset("online")
+    >>> contexts = Contexts(rules, find_solver_table(rules), objective="points")
+    >>> contexts.stakes.rows_of(np.array([[0, 0, 0, 1, 0, 0]])), contexts.stakes.columns[0].shape
+    (array([0]), (1, 1, 4, 256))
+
+    Attributes:
+        opponents: rows of `below`, `alone` and `kinds`, as `_kernels_solver.arrangement_values` takes them.
+        stakes: rows of `leaves`; two options (pass, call) where crashes are called, one otherwise.
+    """
+
+    def __init__(self, rules: CrashRules, table: SolverTable, *, objective: Objective) -> None:
+        self.rules = rules
+        self._table = table
+        self._objective = objective
+        self._numbers = rules_numbers(rules, one_round=False, autoreset=False)
+        in_order = table.equity.ordered or (rules.finish == "immediate" and rules.quads_bonus > 0)
+        self._dealer_counts = in_order
+        self.opponents = Kept(self._faced, most=_MOST_OPPONENTS)
+        self.stakes = Kept(self._stakes, most=_MOST_STAKES)
+
+    def rows_of(self, views: ViewBatch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return each view's row of `opponents` and of `stakes`: int64 (n,) both."""
+        rules, n = self.rules, self.rules.players
+        turn = (views.seat[:, None].astype(np.int64) + np.arange(n)) % n  # own seat first, then clockwise
+        scores = np.take_along_axis(views.scores, turn, axis=1)
+        kept = np.take_along_axis(views.exchanges == 0, turn[:, 1:], axis=1)
+        needs = np.minimum(rules.target - scores, self._table.cap)
+        called = np.take_along_axis(views.calls == 1, turn[:, 1:], axis=1)
+        dealer = (views.dealer.astype(np.int64) - views.seat) % n * self._dealer_counts
+        faced = self.opponents.rows_of(np.column_stack([needs, kept]).astype(np.int64))
+        stakes = self.stakes.rows_of(np.column_stack([scores, dealer, called]).astype(np.int64))
+        return faced, stakes
+
+    def _faced(self, key: tuple[int, ...]) -> tuple[npt.NDArray[Any], ...]:
+        n = self.rules.players
+        needs, kept = key[:n], key[n:]
+        kinds = [_KEPT if flag else _FRESH for flag in kept]
+        states = needs_states(self._table.cap, n)
+        below = []
+        for seat in range(1, n):
+            others = sorted(need for other, need in enumerate(needs) if other != seat)
+            below.append(self._table.laid_below(kinds[seat - 1], states[(needs[seat], *others)]))
+        curves = np.stack(below)
+        return curves.astype(np.float32), _alone(curves).astype(np.float32), np.array(kinds, np.int64)
+
+    def _stakes(self, key: tuple[int, ...]) -> tuple[npt.NDArray[Any], ...]:
+        n = self.rules.players
+        return (self._leaves(key[:n], key[n], (0, *key[n + 1 :])).astype(np.float32),)
+
+    def _leaves(self, scores: Sequence[int], dealer: int, called: Sequence[int]) -> Floats:
+        """Value of every leaf, by own call and own quads: float64 (options, quads, leaves)."""
+        from . import _kernels_solver as kernels
+
+        rules, n = self.rules, self.rules.players
+        most = (3 * rules.hands) // 4 + 1 if rules.quads_bonus else 1
+        count = (n + 1) ** rules.hands
+        options = []
+        for own_call in (0, 1) if rules.has_calls else (0,):
+            calls = np.array([own_call, *called[1:]], np.int8)
+            rows = []
+            for own_quads in range(most):
+                quads = np.array([own_quads] + [0] * (n - 1), np.int64)
+                points, after = np.empty((count, n), np.int64), np.empty((count, n), np.int64)
+                won = np.empty((count, n), np.int64)
+                arguments: tuple[Any, ...] = (self._numbers, quads, calls, np.array(scores, np.int64), dealer)
+                kernels.settle_leaves(*arguments, points, after, won)
+                rows.append(self._worth(points, after, won, dealer))
+            options.append(rows)
+        return np.array(options)
+
+    def _worth(
+        self,
+        points: npt.NDArray[np.int64],
+        after: npt.NDArray[np.int64],
+        won: npt.NDArray[np.int64],
+        dealer: int,
+    ) -> Floats:
+        n = self.rules.players
+        if self._objective == "points":
+            margin: Floats = points[:, 0] - (points.sum(axis=1) - points[:, 0]) / (n - 1)
+            return margin
+        winners = won.sum(axis=1)
+        worth = won[:, 0] / np.maximum(winners, 1)
+        going_on = np.flatnonzero(winners == 0)
+        next_dealer = np.full(len(going_on), (dealer + 1) % n)
+        worth[going_on] = self._table.equity.shares_at(after[going_on], next_dealer)[:, 0]
+        return worth
+
+
+def _alone(below: Floats) -> Floats:
+    """Chance that each opponent lays more than each strength and more than all other opponents.
+
+    Args:
+        below: (others, hands, 743).
+
+    Returns:
+        float64, likewise.
+    """
+    exactly = np.diff(below, axis=2)  # (others, hands, 742)
+    alone = np.zeros_like(below)
+    for j in range(len(below)):
+        rest = np.prod(np.delete(below, j, axis=0)[:, :, :-1], axis=0)
+        wins = exactly[j] * rest
+        wins[:, 0] = 0  # no hand wins nothing
+        above = wins[:, ::-1].cumsum(axis=1)[:, ::-1]
+        alone[j, :, :-2] = above[:, 1:]
+    return alone

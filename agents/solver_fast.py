@@ -1,0 +1,185 @@
+"""`solver-fast`: the arrangement with the best chance to win the game, in closed form.
+
+For each undominated arrangement the chance of every outcome of the round is worked out from what opponents lay: a
+distribution of strengths for each position, conditioned on the score, on who has kept a hand, and on the cards that one
+knows and they cannot hold. Positions are taken as independent of each other, and opponents too. Every outcome is settled
+by the rules and valued by the winning chances at the scores that it leads to. Crashes are called where that value is
+higher. A hand is exchanged as `percentile` does, by points and not by score.
+
+`prial.agents.solver_table` says where the figures come from.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.observation import ViewBatch
+from ..envs.crash.partitions import CandidateBatch
+from ..envs.crash.rules import CrashRules
+from ..envs.threads import split_rows
+from .percentile import PercentilePolicy, crash_weight
+from .percentile_table import find_table
+from .protocol import Actions, BaseAgent, Choices
+from .solver_contexts import Contexts, Objective
+from .solver_table import SolverTable, find_solver_table
+from .strengths import laid_strengths
+
+__all__ = ["SolverFast", "SolverFastPolicy"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class SolverFastPolicy(BaseAgent):
+    """The policy by one table, for one set of rules.
+
+    Args:
+        rules: the rules.
+        table: the table.
+        objective: `win` or `points`.
+        threads: how many at most; it changes no decision.
+    """
+
+    name = "solver-fast"
+
+    def __init__(
+        self, rules: CrashRules, table: SolverTable, *, objective: Objective = "win", threads: int = 1
+    ) -> None:
+        self.rules = rules
+        self.table = table
+        self._contexts = Contexts(rules, table, objective=objective)
+        self._threads = threads
+        self._exchanging: PercentilePolicy | None = None
+        if rules.has_exchange:
+            self._exchanging = PercentilePolicy(rules, find_table(rules), weight=crash_weight(rules))
+
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
+        """Return the arrangement worth most, the first of equals: int32 (n,)."""
+        found = views.undominated()
+        values = self.values(views, found).max(axis=0)
+        return found.partitions[found.best_rows(values)]
+
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Exchange as `percentile` does: bool (n,)."""
+        assert self._exchanging is not None
+        return self._exchanging.exchange_many(views, rng)
+
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
+        """Call where it is worth more: bool (n,)."""
+        passing, calling = self.values(views, _as_laid(views))
+        return calling > passing
+
+    def values(self, views: ViewBatch, found: CandidateBatch) -> Floats:
+        """Return what arrangements are worth: float64 (options, m); two options, pass and call, where crashes are called.
+
+        Args:
+            views: whose decisions.
+            found: arrangements of each view's cards.
+        """
+        from . import _kernels_solver as kernels
+
+        table, rules = self.table, self.rules
+        faced, stakes = self._contexts.rows_of(views)
+        below, alone, kinds = self._contexts.opponents.columns
+        (leaves,) = self._contexts.stakes.columns
+        features = np.empty((len(views), kernels.NUM_FEATURES))
+        split_rows(kernels.card_features, len(views), self._threads, views.cards, views.given_up, features)
+        places = (features - table.card_means) @ table.card_axes
+        values = np.empty((leaves.shape[1], len(found.partitions)))
+        arguments = (
+            found.offsets,
+            found.strengths,
+            found.quads,
+            faced,
+            stakes,
+            places,
+            below,
+            alone,
+            kinds,
+            table.card_basis,
+            leaves,
+            rules.hands,
+            values,
+        )
+        split_rows(kernels.arrangement_values, len(views), self._threads, *arguments)
+        return values
+
+
+def _as_laid(views: ViewBatch) -> CandidateBatch:
+    """What each view has laid, as a batch of one arrangement each."""
+    from ..envs.crash.partitions import candidates_of
+
+    laid = [candidates_of(int(view.laid or 0), view.cards, views.rules) for view in views]
+    return CandidateBatch(
+        offsets=np.arange(len(views) + 1),
+        partitions=views.laid.copy(),
+        strengths=laid_strengths(views),
+        quads=np.concatenate([one.quads for one in laid]),
+    )
+
+
+class SolverFast(BaseAgent):
+    """`SolverFastPolicy` with the table that fits the rules of the views.
+
+    >>> from ..envs.crash.game import Game
+    >>> from ..envs.crash.observation import view_of
+    >>> game = Game(CrashRules.preset("online"), seed=7)
+    >>> game.is_legal(SolverFast().act(view_of(game, 0), np.random.default_rng(0)), 0)
+    True
+
+    Args:
+        objective: `win`, the chance to win the game, or `points`, the round's margin.
+        table: path of a table's file; the one that ships and fits if None.
+        threads: how many at most; it changes no decision.
+
+    Raises:
+        ValueError: an objective that there is not.
+        SolverTableError: when it is to act and no table fits the rules.
+    """
+
+    name = "solver-fast"
+
+    def __init__(self, *, objective: Objective = "win", table: str | Path | None = None, threads: int = 1) -> None:
+        if objective not in get_args(Objective):
+            raise ValueError(f"objective={objective!r}: expected {' or '.join(map(repr, get_args(Objective)))}")
+        self._objective: Objective = objective
+        self._path = table
+        self._threads = threads
+        self._policies: dict[CrashRules, SolverFastPolicy] = {}
+
+    def check_rules(self, rules: CrashRules) -> None:
+        """Refuse rules for which there is no table.
+
+        Raises:
+            SolverTableError: names the tables that there are.
+        """
+        self.policy(rules)
+
+    def policy(self, rules: CrashRules) -> SolverFastPolicy:
+        """Return the policy for some rules.
+
+        Raises:
+            SolverTableError: no table fits.
+        """
+        found = self._policies.get(rules)
+        if found is None:
+            table = find_solver_table(rules, path=self._path)
+            found = self._policies[rules] = SolverFastPolicy(
+                rules, table, objective=self._objective, threads=self._threads
+            )
+        return found
+
+    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        """Return the arrangement worth most: int32 (n,)."""
+        return self.policy(views.rules).arrange_many(views, rng)
+
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Return whether to exchange: bool (n,)."""
+        return self.policy(views.rules).exchange_many(views, rng)
+
+    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
+        """Return whether to call a crash: bool (n,)."""
+        return self.policy(views.rules).call_many(views, rng)

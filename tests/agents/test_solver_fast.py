@@ -1,0 +1,291 @@
+"""`solver-fast`: its values against a slow twin, its decisions, its tables and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from decisions import decision_views
+from prial import agents
+from prial.agents.equity_table import EquityTable, round_states
+from prial.agents.solver_fast import SolverFast, SolverFastPolicy
+from prial.agents.solver_table import (
+    SolverTable,
+    SolverTableError,
+    find_solver_table,
+    needs_index,
+    needs_states,
+    read_solver_table,
+    shipped_solver_tables,
+    solver_options,
+)
+from prial.agents.strengths import laid_strengths
+from prial.envs.crash.game import Game, Phase
+from prial.envs.crash.observation import PlayerView, ViewBatch, view_of
+from prial.envs.crash.partitions import candidates_of
+from prial.envs.crash.rules import CrashRules
+from prial.envs.crash.scoring import settle_round
+from prial.training.solver_tables import standard_solver_rules
+
+RULES = [
+    CrashRules.preset("online", players=2),
+    CrashRules.preset("online", players=3, target=4),
+    CrashRules.preset("bga", players=3, target=3),
+    CrashRules.preset("traditional", players=3, target=5, crash_call="optional", quads_bonus=1),
+    CrashRules.preset("traditional", players=2, target=5, crash_call="required", crash_reward=3),
+    CrashRules(players=4, cards_dealt=9, target=3, finish="round_end", quads_bonus=2),
+]
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
+    """A table of nothing in particular: opponents lay a few strengths, shares are any that add up to 1."""
+    generator = np.random.default_rng(seed)
+    kinds, hands = 2 if rules.has_exchange else 1, rules.hands
+    below = np.zeros((kinds, hands, 743))
+    for row in below.reshape(-1, 743):
+        laid = generator.choice(np.arange(0, 742), 3, replace=False)
+        masses = generator.dirichlet(np.ones(3))
+        row[:] = [masses[laid < cut].sum() for cut in range(743)]
+    ordered = rules.has_exchange or rules.has_calls
+    states = round_states(rules.players, rules.target, ordered=ordered)
+    shares = generator.dirichlet(np.ones(rules.players), len(states)).T
+    if not ordered:
+        for number, state in enumerate(states):
+            for score in set(state.tolist()):
+                shares[state == score, number] = shares[state == score, number].mean()
+    cap = min(3, rules.target)
+    return SolverTable(
+        options=solver_options(rules),
+        equity=EquityTable.known(rules, shares),
+        below=below,
+        cap=cap,
+        by_score=np.zeros((len(needs_states(cap, rules.players)), 1)),
+        score_basis=np.zeros((1, hands, 743)),
+        card_means=np.zeros(44),
+        card_axes=np.zeros((44, 1)),
+        card_basis=np.zeros((kinds, hands, 743, 1)),
+        about={},
+    )
+
+
+def masses_of(curve: np.ndarray) -> list[tuple[int, float]]:
+    chances = np.diff(curve)
+    return [(int(s), float(chances[s])) for s in np.flatnonzero(chances > 1e-12)]
+
+
+def slow_value(
+    view: PlayerView, table: SolverTable, strengths: list[int], quads: int, *, called: bool, points: bool
+) -> float:
+    """The value by enumerating what each opponent lays at each position, each outcome settled by `settle_round`."""
+    rules, n, me = view.rules, view.rules.players, view.seat
+    per_hand: list[dict[int, float]] = []
+    for hand in range(rules.hands):
+        others = [seat for seat in range(n) if seat != me]
+        kinds = [1 if view.exchanges[seat] is False else 0 for seat in others]
+        winners: dict[int, float] = {}
+        for laid in product(*(masses_of(table.below[kind, hand]) for kind in kinds)):
+            column = {me: strengths[hand], **{seat: s for seat, (s, _) in zip(others, laid, strict=True)}}
+            best = max(column.values())
+            top = [seat for seat, s in column.items() if s == best]
+            winner = top[0] if best > 0 and len(top) == 1 else -1
+            winners[winner] = winners.get(winner, 0.0) + float(np.prod([chance for _, chance in laid]))
+        per_hand.append(winners)
+    total = 0.0
+    order = [(view.dealer + 1 + place) % n for place in range(n)]
+    calls = [called if seat == me else bool(view.calls[seat]) for seat in range(n)]
+    for outcome in product(*(winners.items() for winners in per_hand)):
+        rows = [[1 if winner == seat else 0 for winner, _ in outcome] for seat in range(n)]
+        settled = settle_round(
+            rules,
+            strengths=rows,
+            quads=[quads if seat == me else 0 for seat in range(n)],
+            called=calls,
+            scores=view.scores,
+            order=order,
+        )
+        own = settled.round_points
+        if points:
+            worth = own[me] - (sum(own) - own[me]) / (n - 1)
+        elif settled.result is not None:
+            worth = settled.result.win_share(me)
+        else:
+            worth = table.equity.shares_at(np.array([settled.scores]), np.array([(view.dealer + 1) % n]))[0, me]
+        total += worth * float(np.prod([chance for _, chance in outcome]))
+    return total
+
+
+def arranging_views(rules: CrashRules, count: int) -> list[PlayerView]:
+    """Views of seats that arrange, from different scores and histories."""
+    views: list[PlayerView] = []
+    generator = rng()
+    seed = 0
+    while len(views) < count:
+        scores = generator.integers(0, rules.target, rules.players).tolist()
+        game = Game(rules, seed=seed, scores=scores)
+        seed += 1
+        while game.phase is Phase.EXCHANGE:
+            game.step(int(generator.choice(game.legal_actions(game.pending[0]))))
+        views.append(view_of(game, int(generator.integers(rules.players))))
+    return views
+
+
+@pytest.mark.parametrize("points", [False, True])
+@pytest.mark.parametrize("rules", RULES, ids=range(len(RULES)))
+def test_values_equal_those_of_a_slow_twin(rules: CrashRules, points: bool) -> None:
+    table = random_table(rules)
+    policy = SolverFastPolicy(rules, table, objective="points" if points else "win")
+    views = arranging_views(rules, 6)
+    batch = ViewBatch.of(views)
+    found = batch.undominated()
+    values = policy.values(batch, found)
+    assert len(values) == (2 if rules.has_calls else 1)
+    for row, view in enumerate(views):
+        for i in range(int(found.offsets[row]), min(int(found.offsets[row]) + 3, int(found.offsets[row + 1]))):
+            for option, own in enumerate(values[:, i]):
+                laid = found.strengths[i].tolist()
+                expected = slow_value(view, table, laid, int(found.quads[i]), called=option == 1, points=points)
+                assert own == pytest.approx(expected, abs=2e-6)
+    assert policy.arrange_many(batch, rng()).tolist() == found.partitions[found.best_rows(values.max(axis=0))].tolist()
+
+
+@pytest.mark.parametrize("rules", [RULES[3], RULES[4]], ids=str)
+def test_a_crash_is_called_where_it_is_worth_more(rules: CrashRules) -> None:
+    table = random_table(rules, seed=5)
+    policy = SolverFastPolicy(rules, table)
+    views = []
+    for seed in range(40):
+        game = Game(rules, seed=seed, scores=[seed % rules.target] * rules.players)
+        while game.phase is not Phase.CALL:
+            seat = game.pending[0]
+            exchanging = game.phase is Phase.EXCHANGE
+            game.step(game.layout.keep if exchanging else int(game.undominated(seat).partitions[-1]), seat)
+        views.append(view_of(game, game.pending[0]))
+    batch = ViewBatch.of(views)
+    called = policy.call_many(batch, rng())
+    for row, view in enumerate(views):
+        game_values = []
+        for option in (False, True):
+            laid = candidates_of(int(view.laid or 0), view.cards, rules)
+            strengths = laid_strengths(batch.select(np.array([row])))[0].tolist()
+            game_values.append(slow_value(view, table, strengths, int(laid.quads[0]), called=option, points=False))
+        if abs(game_values[1] - game_values[0]) > 1e-5:
+            assert called[row] == (game_values[1] > game_values[0])
+    assert called.any()
+    assert not called.all()
+
+
+def test_known_cards_move_the_chances() -> None:
+    rules = CrashRules.preset("online", players=2)
+    table = random_table(rules)
+    basis = np.zeros((1, 4, 743, 1))
+    basis[..., 1:-1, :] = 0.05
+    axes = np.zeros((44, 1))
+    axes[12] = 1.0  # aces known
+    moved = replace(table, card_basis=basis, card_axes=axes)
+    aces = ViewBatch.of(
+        [
+            view_of(
+                Game.from_deal(
+                    rules, ["As Ad Kc Kd 2c 2d 5h 6h 8s 9s Jd Jc 3h", "Ks Kh Qc Qd 2h 2s 5c 6c 8d 9d Js Jh 3c"]
+                ),
+                0,
+            )
+        ]
+    )
+    found = aces.undominated()
+    before = SolverFastPolicy(rules, table, objective="points").values(aces, found)
+    after = SolverFastPolicy(rules, moved, objective="points").values(aces, found)
+    assert (after >= before).all()
+    assert (after > before).any()
+
+
+@pytest.mark.parametrize("name", list(standard_solver_rules()))
+def test_a_table_ships_for_every_rule_set_and_number_of_players(name: str) -> None:
+    rules = standard_solver_rules()[name]
+    table = find_solver_table(rules)
+    assert table.fits(rules)
+    assert (
+        read_solver_table(shipped_solver_tables()[name].read_text(encoding="utf-8"), name)
+        .about["command"]
+        .startswith(f"prial tables solver --rules {rules.name} --players {rules.players}")
+    )
+    curves = np.array([table.laid_below(0, state) for state in range(0, len(table.by_score), 7)])
+    assert (np.diff(curves, axis=2) >= 0).all()
+    assert (curves[..., 0] == 0).all()
+    assert (curves[..., -1] == 1).all()
+
+
+@pytest.mark.parametrize("name", list(standard_solver_rules()))
+def test_agent_passes_the_check(name: str) -> None:
+    rules = standard_solver_rules()[name]
+    agents.check_agent(agents.make("solver-fast"), rules)
+
+
+def test_decisions_do_not_depend_on_the_batch_nor_on_threads() -> None:
+    rules = RULES[3]
+    views = list(decision_views(rules))
+    policy, many = (SolverFastPolicy(rules, random_table(rules), threads=threads) for threads in (1, 2))
+    together = policy.act_many(ViewBatch.of(views), rng()).tolist()
+    assert together == [policy.act(view, rng()) for view in views]
+    assert many.act_many(ViewBatch.of(views * 20), rng()).tolist() == together * 20
+
+
+def test_needs_are_numbered_once_each() -> None:
+    for cap, players in ((7, 3), (4, 2), (5, 5), (6, 4)):
+        assert sorted(needs_states(cap, players).values()) == list(range(len(needs_states(cap, players))))
+    assert needs_index((0, 6, 5), 7, 7) == needs_index((0, 5, 6), 7, 7)
+    assert needs_index((0, 0, 0), 15, 7) == needs_index((3, 8, 5), 15, 7)
+
+
+def test_a_table_survives_its_file() -> None:
+    table = random_table(RULES[1])
+    again = read_solver_table(table.to_json(), "here")
+    assert again.options == table.options
+    np.testing.assert_allclose(again.below, table.below, atol=1 / 30_000)
+    assert again.to_json() == read_solver_table(again.to_json(), "there").to_json()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.pop("below"), "below"),
+        (lambda c: c.update(format=99), "format 99; this version reads"),
+        (lambda c: c["below"].update(shape=[1, 2, 3]), "expected 12 bytes"),
+        (lambda c: c["below"].update(int16="!!"), "is no solver table"),
+        (lambda c: c["card_axes"].update(shape=[1, 44]), "card_axes: expected"),
+        (lambda c: c.update(equity="AAAA"), "winning chances"),
+        (lambda c: c.update(options={"players": 3}), "options"),
+    ],
+)
+def test_damaged_tables_are_refused(change: object, message: str) -> None:
+    content = json.loads(random_table(RULES[1]).to_json())
+    change(content)  # type: ignore[operator]
+    with pytest.raises(SolverTableError, match=message):
+        read_solver_table(json.dumps(content), "here.json")
+
+
+def test_rules_without_a_table_are_refused_with_what_there_is(tmp_path: Path) -> None:
+    rules = CrashRules.preset("online", target=8)
+    with pytest.raises(SolverTableError, match=r"target=8.*online-3.*prial tables solver"):
+        agents.make("solver-fast").check_rules(rules)  # type: ignore[attr-defined]
+    file = tmp_path / "mine.json"
+    file.write_text(random_table(RULES[1]).to_json(), encoding="utf-8")
+    with pytest.raises(SolverTableError, match="is for other rules: target=4"):
+        find_solver_table(rules, path=file)
+    with pytest.raises(SolverTableError, match="cannot read"):
+        find_solver_table(rules, path=tmp_path / "none.json")
+    assert find_solver_table(RULES[1], path=file).fits(RULES[1])
+
+
+def test_an_unknown_objective_is_refused() -> None:
+    with pytest.raises(ValueError, match="objective='fame'"):
+        SolverFast(objective="fame")  # type: ignore[arg-type]

@@ -1,0 +1,358 @@
+"""Tables for `solver-fast`: its own policy played against itself at every score, iterated towards a fixed point.
+
+Each iteration plays rounds of the policy so far, all seats alike: at even scores, to fit what the cards that one knows say
+about the others' hands, and at every score, to count what is laid there. Counts move a part of the way to what was counted
+last (averaged, as in fictitious play); winning chances are solved again from the policy's own rounds.
+
+What is fitted, and how well, is written into the table (`about`): the share of the variance of the curves by score and by
+cards that their strongest directions explain.
+
+Source: Brown, "Iterative solution of games by fictitious play", 1951; the fits are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib import metadata
+from itertools import combinations_with_replacement
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..agents.equity_table import EquityTable
+from ..agents.percentile import Percentile
+from ..agents.percentile_table import find_table, shares_of
+from ..agents.protocol import Agent
+from ..agents.solver_fast import SolverFastPolicy
+from ..agents.solver_table import SolverTable, needs_states, solver_options
+from ..envs.crash.presets import load_rules, preset_names, read_preset
+from ..envs.crash.rules import CrashRules
+from ..envs.crash.vector import CrashVectorEnv
+from .equity import solve_equity
+from .files import write_whole
+
+__all__ = [
+    "SolverProgress",
+    "Survey",
+    "make_solver_table",
+    "solver_command",
+    "standard_solver_rules",
+    "survey",
+    "write_solver_table",
+]
+
+SolverProgress = Callable[[int, int, str], None]
+"""Called with steps done, steps in all, and what was done."""
+
+Floats = npt.NDArray[np.float64]
+_TABLES = 16_384  # played at once
+_CUTS = 743
+_SCORE_DIRECTIONS, _CARD_DIRECTIONS = 8, 10
+_MOST_ASKED = 500  # scores at which decisions are asked for; others take the nearest
+_AGENT_BRANCH = 0x534F4C56  # keeps the agent's chance apart from any other branch of the same seed
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Survey:
+    """What was laid in many rounds.
+
+    Attributes:
+        scores: int32 (rounds, players), before the round.
+        cards, given_up: int8 (rounds, players, cards).
+        kept: bool (rounds, players), who kept a hand that it was asked about.
+        values: uint64 (rounds, players), packed as in `prial.envs.crash.tables`.
+    """
+
+    scores: npt.NDArray[np.int32]
+    cards: npt.NDArray[np.int8]
+    given_up: npt.NDArray[np.int8]
+    kept: npt.NDArray[np.bool_]
+    values: npt.NDArray[np.uint64]
+
+
+def survey(
+    agent: Agent, rules: CrashRules, scores: npt.NDArray[np.integer[Any]], *, seed: int, threads: int = 1
+) -> Survey:
+    """Play one round from each row of scores, the agent in every seat, and return what was laid.
+
+    Args:
+        agent: who plays.
+        rules: the rules.
+        scores: (rounds, players).
+        seed: of deals and chance; round `i` is deal 0 of table `i`.
+        threads: how many at most.
+
+    >>> from ..agents.registry import make
+    >>> seen = survey(make("greedy"), CrashRules.preset("online"), np.zeros((2, 3), int), seed=1)
+    >>> seen.values.shape, bool((seen.values > 0).all())
+    ((2, 3), True)
+    """
+    columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in ("cards", "given_up", "exchanges", "values")}
+    for part, start in enumerate(range(0, len(scores), _TABLES)):
+        rows = np.asarray(scores[start : start + _TABLES])
+        env = CrashVectorEnv(
+            len(rows),
+            rules,
+            seed=seed,
+            tables=np.arange(start, start + len(rows)),
+            episode="round",
+            scores=rows,
+            autoreset=False,
+            threads=threads,
+        )
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_AGENT_BRANCH, part)))
+        while env.pending.any():
+            env.act_many(agent, rng)
+        for name, seen in columns.items():
+            seen.append(env.column(name))
+    joined = {name: np.concatenate(seen) for name, seen in columns.items()}
+    return Survey(
+        scores=np.asarray(scores, np.int32),
+        cards=joined["cards"],
+        given_up=joined["given_up"],
+        kept=joined["exchanges"] == 0,
+        values=joined["values"],
+    )
+
+
+def solver_command(rules: CrashRules, *, rounds: int, deals: int, iterations: int, seed: int) -> str:
+    """Return the command that makes a table.
+
+    >>> solver_command(CrashRules.preset("bga", players=2), rounds=10, deals=20, iterations=3, seed=1)
+    'prial tables solver --rules bga --players 2 --rounds 10 --deals 20 --iterations 3 --seed 1'
+    """
+    plain = CrashRules.preset(rules.name, players=rules.players) if rules.name else CrashRules(players=rules.players)
+    settings = [
+        f"--set {name}={value}"
+        for name, value in rules.to_dict().items()
+        if value != getattr(plain, name) and name != "name"
+    ]
+    words = [f"prial tables solver --rules {rules.name or 'online'} --players {rules.players}", *settings]
+    return " ".join([*words, f"--rounds {rounds} --deals {deals} --iterations {iterations} --seed {seed}"])
+
+
+def make_solver_table(
+    rules: CrashRules,
+    *,
+    rounds: int = 4000,
+    deals: int = 200_000,
+    iterations: int = 4,
+    seed: int = 1,
+    cap: int | None = None,
+    threads: int = 1,
+    progress: SolverProgress | None = None,
+) -> SolverTable:
+    """Return a table.
+
+    Args:
+        rules: what it is for.
+        rounds: from each score, in each iteration.
+        deals: rounds at even scores for the fit on cards, in each iteration.
+        iterations: how many.
+        seed: of everything.
+        cap: largest need told apart; by the number of players if None.
+        threads: how many at most; it changes nothing.
+        progress: called after each step.
+
+    Raises:
+        ValueError: numbers out of range.
+        TableError: there is no percentile table to start from.
+    """
+    for name, number in (("rounds", rounds), ("deals", deals), ("iterations", iterations)):
+        if number < 1:
+            raise ValueError(f"{name}={number!r}: expected 1 or more")
+    report = progress or (lambda done, total, what: None)  # noqa: ARG005 (a report that goes nowhere)
+    steps = 1 + 3 * iterations
+    cap = min(rules.target, {2: 10, 3: 7, 4: 6, 5: 5}[rules.players]) if cap is None else cap
+    table = _first_table(rules, cap=cap, rounds=rounds, seed=seed)
+    report(1, steps, "winning chances of percentile")
+    changes: list[dict[str, float]] = []
+    for iteration in range(iterations):
+        step, branch = 1.0 / (iteration + 1), seed + 1 + 3 * iteration
+        policy = SolverFastPolicy(rules, table, threads=threads)
+        at_even = survey(policy, rules, np.zeros((deals, rules.players), int), seed=branch, threads=threads)
+        table, explained = _with_cards(table, rules, at_even, step)
+        report(3 * iteration + 2, steps, "what known cards say")
+        policy = SolverFastPolicy(rules, table, threads=threads)
+        scores = np.repeat(_even_scores(rules, cap), rounds, axis=0)
+        everywhere = survey(policy, rules, scores, seed=branch + 1, threads=threads)
+        table, more = _with_scores(table, rules, everywhere, step)
+        report(3 * iteration + 3, steps, "what is laid at each score")
+        equity = _equity(SolverFastPolicy(rules, table), rules, rounds=rounds, seed=branch + 2)
+        moved = float(np.abs(equity.shares - table.equity.shares).max())
+        table = replace(table, equity=equity)
+        changes.append({**explained, **more, "equity_change": moved})
+        report(3 * iteration + 4, steps, "winning chances")
+    about = {
+        "command": solver_command(rules, rounds=rounds, deals=deals, iterations=iterations, seed=seed),
+        "prial": metadata.version("prial"),
+        "iterations": changes,
+    }
+    return replace(table, about=about)
+
+
+def standard_solver_rules() -> Mapping[str, CrashRules]:
+    """Return the rules that a table ships for, by its name: every rule set with every number of players.
+
+    >>> list(standard_solver_rules())[:4]
+    ['online-2', 'online-3', 'online-4', 'bga-2']
+    """
+    return {
+        f"{name}-{players}": load_rules(name, players=players)
+        for name in preset_names()
+        for players in read_preset(name)["in_use"]["players"]
+    }
+
+
+def write_solver_table(table: SolverTable, path: Path) -> None:
+    """Write a table's file, whole."""
+    write_whole(path, table.to_json())
+
+
+def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> SolverTable:
+    """What `percentile` knows: no score, no cards, and the winning chances of percentile itself."""
+    from ..agents import _kernels_solver as kernels
+
+    counts = find_table(rules)
+    shares = [shares_of(counts.fresh)] + ([] if counts.kept is None else [shares_of(counts.kept)])
+    below = np.zeros((len(shares), rules.hands, _CUTS))
+    for kind, share in enumerate(shares):
+        below[kind, :, 1:] = np.cumsum(share[: rules.hands], axis=1)
+    features = kernels.NUM_FEATURES
+    return SolverTable(
+        options=solver_options(rules),
+        equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
+        below=below,
+        cap=cap,
+        by_score=np.zeros((len(needs_states(cap, rules.players)), 1)),
+        score_basis=np.zeros((1, rules.hands, _CUTS)),
+        card_means=np.zeros(features),
+        card_axes=np.zeros((features, 1)),
+        card_basis=np.zeros((len(shares), rules.hands, _CUTS, 1)),
+        about={},
+    )
+
+
+def _equity(agent: Agent, rules: CrashRules, *, rounds: int, seed: int) -> EquityTable:
+    return solve_equity(agent, rules, rounds_per_state=rounds, seed=seed, max_asked=_MOST_ASKED)
+
+
+def _even_scores(rules: CrashRules, cap: int) -> npt.NDArray[np.int64]:
+    """One row of scores for each set of needs: (states, players)."""
+    return rules.target - np.array(list(combinations_with_replacement(range(1, cap + 1), rules.players)))
+
+
+def _strengths(values: npt.NDArray[np.uint64], hands: int) -> npt.NDArray[np.int64]:
+    """Strengths of packed values: (..., hands)."""
+    shifts = np.array([48 - 12 * hand for hand in range(hands)], np.uint64)
+    return (values[..., None] >> shifts & np.uint64(0xFFF)).astype(np.int64)
+
+
+def _curves(strengths: npt.NDArray[np.int64], weights: Floats | None = None) -> Floats:
+    """Chance of less than each strength, from samples (n, hands): float64 (hands, 743)."""
+    curves = np.zeros((strengths.shape[1], _CUTS))
+    for hand in range(strengths.shape[1]):
+        counts = np.bincount(strengths[:, hand], weights, _CUTS - 1)
+        curves[hand, 1:] = np.cumsum(counts) / counts.sum()
+    return curves
+
+
+def _with_cards(
+    table: SolverTable, rules: CrashRules, seen: Survey, step: float
+) -> tuple[SolverTable, dict[str, float]]:
+    """The table with what is laid at even scores, and a linear fit of it on the cards that another player knows."""
+    from ..agents import _kernels_solver as kernels
+
+    n, size = rules.players, rules.cards_dealt
+    flat = seen.cards.reshape(-1, size)
+    features = np.ones((len(flat), kernels.NUM_FEATURES + 1))
+    kernels.card_features(flat, seen.given_up.reshape(-1, size), features[:, 1:], 0, len(flat))
+    features[:, 1:] -= features[:, 1:].mean(axis=0)
+    by_seat = features.reshape(-1, n, features.shape[1])
+    covariance = np.cov(features[:, 1:], rowvar=False)
+    sizes, directions = np.linalg.eigh(covariance)
+    usable = sizes > 1e-6 * sizes.max()
+    half = directions[:, usable] * np.sqrt(sizes[usable])
+    unhalf = directions[:, usable] / np.sqrt(sizes[usable])
+    means = _feature_means(seen, rules)
+    kinds = len(table.below)
+    below = np.empty_like(table.below)
+    slopes = np.zeros((kinds, rules.hands, _CUTS, half.shape[1]))
+    strengths = _strengths(seen.values, rules.hands)
+    for kind in range(kinds):
+        laid = seen.kept if kind else ~seen.kept if kinds > 1 else np.ones_like(seen.kept)
+        whitened, samples = [], []
+        for seat in range(n):
+            for other in range(n):
+                if other != seat:
+                    rows = np.flatnonzero(laid[:, other])
+                    whitened.append(by_seat[rows, seat, 1:] @ unhalf)
+                    samples.append(strengths[rows, other])
+        known, sample = np.concatenate(whitened), np.concatenate(samples)
+        below[kind] = _curves(sample)
+        gram = known.T @ known + 1e-9 * np.eye(known.shape[1])
+        centre = known.sum(axis=0)
+        for hand in range(rules.hands):
+            sums = np.zeros((_CUTS, known.shape[1]))
+            for column in range(known.shape[1]):
+                counts = np.bincount(sample[:, hand], known[:, column], _CUTS - 1)
+                sums[1:, column] = np.cumsum(counts)
+            # Least squares of 1[laid < s] on the features, the mean taken out.
+            sums -= below[kind, hand][:, None] * centre
+            slopes[kind, hand] = np.linalg.solve(gram, sums.T).T
+    _, lengths, rows = np.linalg.svd(slopes.reshape(-1, slopes.shape[-1]), full_matrices=False)
+    keep = rows[:_CARD_DIRECTIONS]
+    explained = float((lengths[:_CARD_DIRECTIONS] ** 2).sum() / max((lengths**2).sum(), 1e-30))
+    fitted = replace(
+        table,
+        below=table.below + step * (below - table.below),
+        card_means=means,
+        card_axes=unhalf @ keep.T,
+        card_basis=slopes @ keep.T,
+    )
+    return fitted, {"cards_explained": explained}
+
+
+def _feature_means(seen: Survey, rules: CrashRules) -> Floats:
+    from ..agents import _kernels_solver as kernels
+
+    flat = seen.cards.reshape(-1, rules.cards_dealt)
+    features = np.empty((len(flat), kernels.NUM_FEATURES))
+    kernels.card_features(flat, seen.given_up.reshape(-1, rules.cards_dealt), features, 0, len(flat))
+    means: Floats = features.mean(axis=0)
+    return means
+
+
+def _with_scores(
+    table: SolverTable, rules: CrashRules, seen: Survey, step: float
+) -> tuple[SolverTable, dict[str, float]]:
+    """The table with what is laid at each score, in its strongest directions."""
+    cap, n = table.cap, rules.players
+    states = needs_states(cap, n)
+    needs = np.minimum(rules.target - seen.scores, cap)
+    strengths = _strengths(seen.values, rules.hands)
+    numbers = np.empty_like(needs)
+    different, inverse = np.unique(needs, axis=0, return_inverse=True)
+    for seat in range(n):
+        of_state = [
+            states[(int(key[seat]), *sorted(int(need) for other, need in enumerate(key) if other != seat))]
+            for key in different
+        ]
+        numbers[:, seat] = np.array(of_state)[inverse.reshape(-1)]
+    flat, laid = numbers.reshape(-1), strengths.reshape(-1, rules.hands)
+    order = np.argsort(flat, kind="stable")
+    bounds = np.searchsorted(flat[order], np.arange(len(states) + 1))
+    curves = np.array([_curves(laid[order[bounds[i] : bounds[i + 1]]]) for i in range(len(states))])
+    even = states[(cap,) * n]
+    shifts = curves - curves[even]
+    before = np.tensordot(table.by_score, table.score_basis, axes=1)
+    mixed = (before + step * (shifts - before)).reshape(len(states), -1)
+    left, lengths, basis = np.linalg.svd(mixed, full_matrices=False)
+    k = min(_SCORE_DIRECTIONS, len(lengths))
+    explained = float((lengths[:k] ** 2).sum() / max((lengths**2).sum(), 1e-30))
+    by_score = left[:, :k] * lengths[:k]
+    fitted = replace(table, by_score=by_score, score_basis=basis[:k].reshape(k, rules.hands, _CUTS))
+    return fitted, {"scores_explained": explained, "largest_shift": float(np.abs(mixed).max())}
