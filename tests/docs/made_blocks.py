@@ -131,6 +131,13 @@ def _single_seat() -> str:
     return _page_of(single_seat.__doc__)
 
 
+def _vector_columns() -> str:
+    from prial.envs.crash import tables
+
+    lines = (tables.__doc__ or "").splitlines()
+    return "\n".join(line for line in lines if line.startswith("|"))
+
+
 def _features() -> str:
     from prial.envs.brag import BragClass
     from prial.envs.crash.features import CANDIDATE_FEATURES
@@ -187,6 +194,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "ppo-keys": _ppo_keys,
     "rule-sets": _rule_sets,
     "single-seat": _single_seat,
+    "vector-columns": _vector_columns,
     "wrappers": _wrappers,
 }
 
