@@ -49,7 +49,7 @@ class PPOConfig(BaseModel):
     hidden: list[Width] = Field([64, 64], min_length=1, max_length=16, description="widths of the network's layers")
     envs: int = Field(128, ge=1, le=4096, description="tables played side by side")
     total_steps: Positive = Field(
-        120_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"
+        300_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"
     )
     rollout_steps: int = Field(32, ge=1, le=65_536, description="decisions at each table between two updates")
     batch_size: Positive = Field(1024, description="decisions in a gradient step")

@@ -157,7 +157,8 @@ class CandidateCoders(Coders):
         masks[:, : self._arranging] = np.arange(self._arranging) < offered[:, None]
 
     def _lay(self, numbers: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-        return self._offered.partitions[self._offered.offsets[rows] + numbers]
+        laid: npt.NDArray[np.int32] = self._offered.partitions[self._offered.offsets[rows] + numbers]
+        return laid
 
 
 class HandCoders(Coders):

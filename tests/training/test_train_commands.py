@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,18 @@ def test_quickstart_trains_measures_shows_and_exports(config: Path, tmp_path: Pa
     code, out, _ = prial("quickstart", "--out", tmp_path / "run", "--config", config, "--games", 24)
     assert code == 0
     assert "holds a finished run: using it" in out
+
+
+def test_quickstart_gives_the_same_figures_twice(config: Path, tmp_path: Path) -> None:
+    said = []
+    for name in ("one", "two"):
+        run = tmp_path / name
+        code, out, err = prial("quickstart", "--out", run, "--config", config, "--games", 24)
+        assert code == 0, err
+        said.append(re.sub(r"Done in \d+ s", "Done", out.replace(str(run), "RUN")))
+    assert said[0] == said[1]
+    weights = [next((tmp_path / name / "checkpoints").glob("*512/weights.safetensors")) for name in ("one", "two")]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
 
 
 def test_a_run_is_trained_exported_and_described_as_json(config: Path, tmp_path: Path) -> None:

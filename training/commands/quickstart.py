@@ -1,4 +1,4 @@
-"""`prial quickstart`: train, measure, look at a round, export; a few minutes on two cores."""
+"""`prial quickstart`: train, measure, look at a round, export; a minute or two on two cores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def quickstart(
     games: Annotated[int, typer.Option("--games", min=1, metavar="N", help="Games of the arena.")] = 9600,
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the arena's deals.")] = 1,
 ) -> None:
-    """Train an agent for two minutes, measure it against random, greedy and percentile, and export it.
+    """Train an agent for about a minute, measure it against random, greedy and percentile, and export it.
 
     A run that is in the folder already is used, or gone on with if it is not finished.
     """
