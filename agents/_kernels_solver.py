@@ -177,6 +177,35 @@ def arrangement_values(
 
 
 @kernel(nogil=True)
+def arrangement_chances(
+    offsets: Any,
+    strengths: Any,
+    opponents: Any,
+    places: Any,
+    below: Any,
+    alone: Any,
+    kinds: Any,
+    basis: Any,
+    chances: Any,
+    start: Any,
+    stop: Any,
+) -> None:
+    """Write who wins each comparison with each arrangement of many seats: float64 (m, hands, players + 1), nobody last.
+
+    Args:
+        offsets, strengths, opponents, places, below, alone, kinds, basis: as `arrangement_values` takes them.
+    """
+    for row in range(start, stop):
+        faced = opponents[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            for hand in range(chances.shape[1]):
+                strength = np.int64(strengths[i, hand])
+                _chances(
+                    strength, below[faced], alone[faced], kinds[faced], basis, hand, places[row], chances[i, hand]
+                )
+
+
+@kernel(nogil=True)
 def add_to_fit(features: Any, values: Any, hands: Any, moments: Any, sums: Any) -> None:
     """Add samples to a linear fit of what opponents lay on what is known of the pack.
 

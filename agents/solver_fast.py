@@ -81,13 +81,9 @@ class SolverFastPolicy(BaseAgent):
         """
         from . import _kernels_solver as kernels
 
-        table, rules = self.table, self.rules
         faced, stakes = self._contexts.rows_of(views)
         below, alone, kinds = self._contexts.opponents.columns
         (leaves,) = self._contexts.stakes.columns
-        features = np.empty((len(views), kernels.NUM_FEATURES))
-        split_rows(kernels.card_features, len(views), self._threads, views.cards, views.given_up, features)
-        places = (features - table.card_means) @ table.card_axes
         values = np.empty((leaves.shape[1], len(found.partitions)))
         arguments = (
             found.offsets,
@@ -95,17 +91,59 @@ class SolverFastPolicy(BaseAgent):
             found.quads,
             faced,
             stakes,
-            places,
+            self._places(views),
             below,
             alone,
             kinds,
-            table.card_basis,
+            self.table.card_basis,
             leaves,
-            rules.hands,
+            self.rules.hands,
             values,
         )
         split_rows(kernels.arrangement_values, len(views), self._threads, *arguments)
         return values
+
+    def chances(self, views: ViewBatch, found: CandidateBatch) -> Floats:
+        """Return who wins each comparison: float64 (m, hands, players + 1), own seat first, then clockwise, nobody last.
+
+        Args:
+            views: whose decisions.
+            found: arrangements of each view's cards.
+        """
+        from . import _kernels_solver as kernels
+
+        faced, _ = self._contexts.rows_of(views)
+        chances = np.empty((len(found.partitions), self.rules.hands, self.rules.players + 1))
+        arguments = (
+            found.offsets,
+            found.strengths,
+            faced,
+            self._places(views),
+            *self._contexts.opponents.columns,
+            self.table.card_basis,
+            chances,
+        )
+        split_rows(kernels.arrangement_chances, len(views), self._threads, *arguments)
+        return chances
+
+    def outcomes(self, views: ViewBatch) -> npt.NDArray[np.float32]:
+        """Return what every outcome of the comparisons is worth: float32 (n, options, quads, (players + 1) ** hands).
+
+        By the winner of each comparison, Hand 1 the most significant digit, seats numbered as in `chances`.
+        """
+        _, stakes = self._contexts.rows_of(views)
+        (leaves,) = self._contexts.stakes.columns
+        worth: npt.NDArray[np.float32] = leaves[stakes]
+        return worth
+
+    def _places(self, views: ViewBatch) -> Floats:
+        """Where the known cards lie among the directions of the table: float64 (n, k)."""
+        from . import _kernels_solver as kernels
+
+        features = np.empty((len(views), kernels.NUM_FEATURES))
+        split_rows(kernels.card_features, len(views), self._threads, views.cards, views.given_up, features)
+        places: Floats = (features - self.table.card_means) @ self.table.card_axes
+        return places
 
 
 def _as_laid(views: ViewBatch) -> CandidateBatch:
