@@ -122,12 +122,11 @@ def _deal(s: Any, r: Any, key: Any, pack: Any, t: Any, room: Any) -> None:
     for spare in range(r.num_spares):
         _write_sorted(room.pack, (n + spare) * size, size, s.spares[t, spare])
     s.deal_number[t] += ONE
-    s.given_up[t, :, :] = -1
-    s.exchanges[t, :] = -1
-    s.calls[t, :] = -1
-    s.laid[t, :] = -1
-    s.values[t, :] = ZERO
-    s.picks[t, :] = ZERO
+    for seat in range(n):
+        s.exchanges[t, seat] = s.calls[t, seat] = s.laid[t, seat] = -1
+        s.values[t, seat] = s.picks[t, seat] = ZERO
+    if r.num_spares > 0:  # otherwise nothing is ever given up
+        s.given_up[t, :, :] = -1
     s.phase[t] = EXCHANGE if r.num_spares > 0 else ARRANGE
 
 
@@ -311,7 +310,7 @@ def settle_winners(  # noqa: PLR0911
 
 
 @kernel(nogil=True)
-def _settle(s: Any, r: Any, t: Any, out: Any, room: Any) -> Any:
+def settle_table(s: Any, r: Any, t: Any, out: Any, room: Any) -> Any:
     """Score the round of a table into `out` and `room.now`; return how the game ended (`NO_REASON` if it goes on)."""
     for seat in range(r.players):
         room.quads[seat] = np.int64(s.values[t, seat] & FIELD)
@@ -353,7 +352,7 @@ def _mark_highest(scores: Any, winners: Any) -> None:
 @kernel(nogil=True)
 def _reveal(s: Any, r: Any, key: Any, pack: Any, t: Any, out: Any, room: Any) -> None:
     """Score the round; go on with the next round or, where tables are reset in place, the next game."""
-    reason = _settle(s, r, t, out, room)
+    reason = settle_table(s, r, t, out, room)
     s.scores[t, :] = room.now
     out.scores[t, :] = room.now
     out.round_ended[t] = True
