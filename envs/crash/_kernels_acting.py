@@ -34,7 +34,7 @@ class PickRoom(NamedTuple):
 
 
 @kernel(nogil=True)
-def _make_pick_room() -> Any:
+def make_pick_room() -> Any:
     return PickRoom(
         make_scratch(),
         np.empty(_MOST, np.bool_),
@@ -56,7 +56,7 @@ def _colex(mask: Any) -> Any:
 
 
 @kernel(nogil=True)
-def _depth_shift(picks: Any) -> Any:
+def depth_shift(picks: Any) -> Any:
     """Shift of the next pick, below 0 if there is room for none."""
     shift = _TOP
     while shift >= 0 and picks >> np.uint64(shift) & MASK:
@@ -65,10 +65,10 @@ def _depth_shift(picks: Any) -> Any:
 
 
 @kernel(nogil=True)
-def _legal_picks(cards: Any, strength: Any, picks: Any, most: Any, room: Any) -> Any:
+def legal_picks(cards: Any, strength: Any, picks: Any, most: Any, room: Any) -> Any:
     """Write the triples that may follow the picks by the rules alone, ascending; return how many, `most` if more."""
     used = (picks >> np.uint64(39) | picks >> np.uint64(26) | picks >> np.uint64(13) | picks) & MASK
-    shift = _depth_shift(picks)
+    shift = depth_shift(picks)
     # Picks come in falling order of these keys; those below `lowest` are no hands.
     lowest, last = np.int32(1 << 9), np.int32(1 << 30)
     if shift < _TOP:
@@ -103,7 +103,7 @@ def _legal_picks(cards: Any, strength: Any, picks: Any, most: Any, room: Any) ->
 @kernel(nogil=True)
 def _undominated_picks(found: Any, count_found: Any, picks: Any, room: Any) -> Any:
     """Write the triples that lead on to one of the arrangements found, ascending; return how many."""
-    shift = _depth_shift(picks)
+    shift = depth_shift(picks)
     if shift < 0:
         return 0
     prefix = np.uint64(shift + _NEXT)
@@ -124,7 +124,7 @@ def _undominated_picks(found: Any, count_found: Any, picks: Any, room: Any) -> A
 def _offered_picks(cards: Any, strength: Any, picks: Any, legal: Any, count_quads: Any, room: Any) -> Any:
     """Write the triples that may follow; return how many, and whether `done` is offered too."""
     if legal:
-        count = _legal_picks(cards, strength, picks, _MOST, room)
+        count = legal_picks(cards, strength, picks, _MOST, room)
         return count, count > 0 or picks == ZERO
     n_found, _, laid = search_deal(
         cards, strength, count_quads, room.search, np.empty(_FOUND, np.uint64), np.empty(_FOUND, np.uint64)
@@ -137,7 +137,7 @@ def _offered_picks(cards: Any, strength: Any, picks: Any, legal: Any, count_quad
 def _can_go_on(cards: Any, strength: Any, picks: Any, legal: Any, count_quads: Any, room: Any) -> Any:
     """Whether a pick may follow."""
     if legal:
-        return _legal_picks(cards, strength, picks, 1, room) > 0
+        return legal_picks(cards, strength, picks, 1, room) > 0
     count, _ = _offered_picks(cards, strength, picks, legal, count_quads, room)
     return count > 0
 
@@ -145,7 +145,7 @@ def _can_go_on(cards: Any, strength: Any, picks: Any, legal: Any, count_quads: A
 @kernel(nogil=True)
 def pick_masks(s: Any, r: Any, strength: Any, legal: Any, masks: Any, start: Any, stop: Any) -> None:
     """Write what each seat to act may pick: int8 (tables, triples + 5), zeros before; the other choices last."""
-    room = _make_pick_room()
+    room = make_pick_room()
     done = masks.shape[1] - 5
     for t in range(start, stop):
         seat = to_act(s, r, t)
@@ -168,7 +168,7 @@ def sample_picks(
     s: Any, r: Any, strength: Any, legal: Any, done: Any, words: Any, picks: Any, start: Any, stop: Any
 ) -> None:
     """Write an even choice among what the mask of each seat to act allows, from one word a table; -1 where none acts."""
-    room = _make_pick_room()
+    room = make_pick_room()
     for t in range(start, stop):
         seat = to_act(s, r, t)
         picks[t] = -1
@@ -190,7 +190,7 @@ def sample_picks(
 @kernel(nogil=True)
 def check_picks(s: Any, r: Any, strength: Any, legal: Any, done: Any, picks: Any, start: Any, stop: Any) -> Any:
     """Return the first table whose pick may not be made, -1 if there is none. Tables with nobody to act are left out."""
-    room = _make_pick_room()
+    room = make_pick_room()
     for t in range(start, stop):
         pick = np.int64(picks[t])
         seat = to_act(s, r, t)
@@ -210,7 +210,7 @@ def check_picks(s: Any, r: Any, strength: Any, legal: Any, done: Any, picks: Any
             # The same as being offered, without looking at the others.
             laid = (before >> np.uint64(39) | before >> np.uint64(26) | before >> np.uint64(13) | before) & MASK
             value = triple_strength_at(cards, strength, pick)
-            shift = _depth_shift(before)
+            shift = depth_shift(before)
             fits = value > 0 and TRIPLE_MASKS[pick] & laid == ZERO
             if fits and shift < _TOP:
                 last = _colex(before >> np.uint64(shift + _NEXT) & MASK)
@@ -244,7 +244,7 @@ def take_picks(
     stop: Any,
 ) -> None:
     """Make picks that `check_picks` allows; lay what can go on no further, and move the tables on."""
-    room, table_room = _make_pick_room(), make_room(r.players)
+    room, table_room = make_pick_room(), make_room(r.players)
     for t in range(start, stop):
         pick = np.int64(picks[t])
         seat = to_act(s, r, t)
@@ -253,7 +253,7 @@ def take_picks(
         if s.phase[t] == ARRANGE:
             cards = s.cards[t, seat]
             if pick < done:
-                shift = _depth_shift(s.picks[t, seat])
+                shift = depth_shift(s.picks[t, seat])
                 s.picks[t, seat] |= TRIPLE_MASKS[pick] << np.uint64(shift)
                 if shift > 0 and _can_go_on(cards, strength, s.picks[t, seat], legal, r.quads_bonus > 0, room):
                     continue

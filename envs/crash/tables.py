@@ -170,7 +170,7 @@ def new_state(tables: npt.NDArray[np.uint64], rules: CrashRules) -> State:
         scores=np.zeros((n, players), np.int32),
         cards=np.zeros((n, players, size), np.int8),
         spares=np.zeros((n, rules.num_spares, size), np.int8),
-        given_up=np.zeros((n, players, size), np.int8),
+        given_up=np.full((n, players, size), -1, np.int8),
         exchanges=np.zeros((n, players), np.int8),
         calls=np.zeros((n, players), np.int8),
         laid=np.zeros((n, players), np.int32),

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = ["CrashVectorEnv", "Offers", "StepOutcome"]
 
 Ints = npt.NDArray[np.integer]
+_WORDS_AT_ONCE = 1 << 20
 
 
 class Decides(Protocol):
@@ -389,6 +390,37 @@ class CrashVectorEnv:
         head = (self._state, self._numbers, self._strength, legal, self.num_triples)
         self._run(self._acts.sample_picks, *head, words, picks)
         return picks
+
+    def play_random(self, decisions: int, rng: np.random.Generator) -> tuple[int, int]:
+        """Make even draws hand by hand, so many at every table, and return how many rounds and games ended.
+
+        The same as ``pick(sample_picks(rng))`` so many times, without handing out what happens in between.
+
+        Args:
+            decisions: at every table.
+            rng: draws one 64-bit word a decision, those of all tables before the next decision's.
+
+        Raises:
+            ValueError: `decisions` is no whole number from 0, or the mask is not `legal`.
+        """
+        count = whole_number(decisions)
+        if count is None or count < 0:
+            raise ValueError(f"decisions={decisions!r}: expected a whole number from 0")
+        if self.mask != "legal":
+            raise ValueError(f"mask={self.mask!r}: random play draws from all that may be laid (mask='legal')")
+        from ._kernels_play import play_picks
+
+        rounds, games = np.zeros(self.num_envs, np.int64), np.zeros(self.num_envs, np.int64)
+        out = new_outcome(self.num_envs, self.rules.players)
+        head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples)
+        at_once = max(1, _WORDS_AT_ONCE // self.num_envs)
+        while count > 0:
+            part = min(count, at_once)
+            words = rng.bit_generator.random_raw(part * self.num_envs).reshape(part, self.num_envs)
+            self._run(play_picks, *head, words, out, rounds, games)
+            count -= part
+        self._look()
+        return int(rounds.sum()), int(games.sum())
 
     def pick(self, picks: npt.ArrayLike) -> StepOutcome:
         """Make the pick of the seat to act at each table; a seat keeps on picking until what it picked is laid.

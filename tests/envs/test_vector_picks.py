@@ -116,3 +116,35 @@ def test_threads_change_nothing(threads: int) -> None:
         twin.pick(picks)
     for name in env._state._fields:
         np.testing.assert_array_equal(env.column(name), twin.column(name))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rules", RULES, ids=IDS)
+def test_random_play_is_pick_after_pick(rules: CrashRules, threads: int) -> None:
+    env = CrashVectorEnv(600, rules, seed=2, threads=threads)
+    twin = CrashVectorEnv(600, rules, seed=2, threads=1)
+    rng, same = np.random.default_rng(1), np.random.default_rng(1)
+    for decisions in (1, 6, 0, 23):
+        rounds = games = 0
+        for _ in range(decisions):
+            outcome = twin.pick(twin.sample_picks(same))
+            rounds += int(outcome.round_ended.sum())
+            games += int(outcome.game_ended.sum())
+        assert env.play_random(decisions, rng) == (rounds, games)
+        for name in env._state._fields:
+            np.testing.assert_array_equal(env.column(name), twin.column(name), err_msg=name)
+        np.testing.assert_array_equal(env.pending, twin.pending)
+
+
+def test_random_play_stops_where_games_are_over() -> None:
+    env = CrashVectorEnv(5, "online", seed=3, episode="round", autoreset=False)
+    assert env.play_random(40, np.random.default_rng(0)) == (5, 5)
+    assert not env.pending.any()
+
+
+@pytest.mark.parametrize("decisions", [-1, 1.5, True])
+def test_random_play_refuses_what_is_no_number_of_decisions(decisions: object) -> None:
+    with pytest.raises(ValueError, match="decisions="):
+        CrashVectorEnv(1, seed=0).play_random(decisions, np.random.default_rng(0))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mask='undominated'"):
+        CrashVectorEnv(1, seed=0, mask="undominated").play_random(1, np.random.default_rng(0))

@@ -105,6 +105,7 @@ def test_a_quick_run_measures_the_batched_engine() -> None:
     batched = measure_batched(Plan(repeats=1, quick=True, threads=2))
     assert [each.name for each in batched.figures] == [
         "hand by hand, both cores",
+        "hand by hand, step by step, both cores",
         "candidates, both cores",
         "hand by hand, one core",
         "candidates, one core",

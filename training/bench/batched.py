@@ -1,8 +1,10 @@
 """Sections `batched` and `growth`: random play of `CrashVectorEnv`.
 
-*Hand by hand*, a decision is one pick of `sample_picks`, drawn among everything that may be laid. With *candidates*, it is a
-whole arrangement, drawn from the seat's undominated set, which is searched for every decision. Sampling counts as play: its
-time is in the figures. Finished games start anew in place.
+*Hand by hand*, a decision is one three-card hand (or the end of laying), drawn evenly from everything that may be laid:
+`play_random` plays on in compiled code, as users of compiled peers do; *step by step*, every draw is handed to Python and
+back (``pick(sample_picks(rng))``), the same decisions. With *candidates*, a decision is a whole arrangement, drawn from the
+seat's undominated set, which is searched for every decision. Drawing counts as play: its time is in the figures. Finished
+games start anew in place.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from ...envs.crash.tables import bytes_per_table
 from ...envs.crash.vector import CrashVectorEnv
 from .core import Curve, Plan, Run, Section, by_turns, figure, point
 
-__all__ = ["by_candidates", "by_hand", "measure_batched", "measure_growth", "vector_run"]
+__all__ = ["by_candidates", "by_hand", "measure_batched", "measure_growth", "step_by_step", "vector_run"]
 
 TARGET_BY_HAND = 1_000_000.0
 """Decisions a second, hand by hand, on two cores."""
@@ -32,7 +34,13 @@ Play = Callable[[CrashVectorEnv, np.random.Generator, int], int]
 
 
 def by_hand(env: CrashVectorEnv, rng: np.random.Generator, steps: int) -> int:
-    """Play so many random picks at every table; return how many that were."""
+    """Make so many random picks at every table in compiled code; return how many that were."""
+    env.play_random(steps, rng)
+    return steps * env.num_envs
+
+
+def step_by_step(env: CrashVectorEnv, rng: np.random.Generator, steps: int) -> int:
+    """Make so many random picks at every table, each drawn and made from Python; return how many that were."""
     for _ in range(steps):
         env.pick(env.sample_picks(rng))
     return steps * env.num_envs
@@ -64,6 +72,7 @@ def measure_batched(plan: Plan) -> Section:
     rules, tables = CrashRules.preset("online"), plan.of(TABLES)
     cases: list[tuple[str, Play, int, float | None]] = [
         (f"hand by hand, {_cores(plan.threads)}", by_hand, plan.threads, TARGET_BY_HAND),
+        (f"hand by hand, step by step, {_cores(plan.threads)}", step_by_step, plan.threads, None),
         (f"candidates, {_cores(plan.threads)}", by_candidates, plan.threads, TARGET_CANDIDATES),
     ]
     if plan.threads > 1:
