@@ -110,8 +110,8 @@ def test_a_quick_run_measures_the_batched_engine() -> None:
         "hand by hand, one core",
         "candidates, one core",
     ]
-    assert [each.target for each in batched.figures] == [1_000_000, 100_000, None, None]
-    assert len(measure_batched(Plan(repeats=1, quick=True, threads=1)).figures) == 2
+    assert [each.target for each in batched.figures] == [1_000_000, None, 100_000, None, None]
+    assert len(measure_batched(Plan(repeats=1, quick=True, threads=1)).figures) == 3
 
 
 def test_growth_is_measured_against_tables_players_and_cards() -> None:
