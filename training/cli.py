@@ -26,6 +26,7 @@ from .commands import (
     arrangements,
     bench,
     cache,
+    exploit,
     export,
     play,
     quickstart,
@@ -114,6 +115,7 @@ app.command("agents")(agents.agents)
 app.command("arrangements")(arrangements.arrangements)
 app.command("bench")(bench.bench)
 app.command("cache")(cache.cache)
+app.command("exploit")(exploit.exploit)
 app.command("export")(export.export)
 app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)

@@ -88,7 +88,8 @@ def score_levels(players: int, target: int, *, ordered: bool, most: int) -> npt.
         if states <= most:
             break
     nearest = levels[np.abs(np.log(missing[:, None] / levels)).argmin(axis=1)]
-    return (target - nearest).astype(np.int32)
+    scores: npt.NDArray[np.int32] = (target - nearest).astype(np.int32)
+    return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -238,7 +239,7 @@ def _batch(plan: _Plan, agent: Agent, number: int, tick: Tick) -> _Flow:
         deals = np.arange(start, min(start + at_once, stop))
         ended, scores, shares = _rounds(plan.rules, agent, states, plan.asked, deals, seed=plan.seed, rng=rng)
         where = np.repeat(rows, len(deals), axis=0)
-        won = np.bincount(where[ended].reshape(-1), shares[ended].reshape(-1), states.size)
+        won: Floats = np.bincount(where[ended].reshape(-1), shares[ended].reshape(-1), states.size)
         steps = where[~ended].astype(np.int64) * states.size + _next_cells(states, scores[~ended], ordered=ordered)
         keys, counts = np.unique(steps, return_counts=True)
         flows.append(_Flow(keys=keys, counts=counts, won=won))
@@ -297,7 +298,8 @@ def _cells(states: npt.NDArray[np.int32], scores: npt.NDArray[np.integer[Any]], 
     n = scores.shape[1]
     if ordered:
         number = _state_numbers(states, scores, int(states.max()) + 1)
-        return number[:, None] + np.arange(n) * len(states)
+        cells: Ints = number[:, None] + np.arange(n) * len(states)
+        return cells
     found = [state_and_place(states, np.roll(scores, -seat, axis=1)) for seat in range(n)]
     return np.stack([place * len(states) + state for state, place in found], axis=1).astype(np.int64)
 
