@@ -27,9 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .actions import action_layout
-from .events import GameResult, Termination
+from .events import Deal, GameResult, Termination
+from .game import Episode, Game
 from .rules import CrashRules, RulesError
-from .starts import check_scores
+from .starts import check_scores, turn_order
 
 if TYPE_CHECKING:
     from ._kernels_rounds import Numbers, Outcome, State
@@ -39,6 +40,7 @@ __all__ = [
     "Offers",
     "StepOutcome",
     "bytes_per_table",
+    "game_of",
     "new_state",
     "rules_numbers",
     "set_starts",
@@ -249,6 +251,38 @@ def handed_out(out: Outcome) -> StepOutcome:
     """Return an outcome as the caller gets it."""
     fields = {name: getattr(out, name) for name in StepOutcome.__dataclass_fields__}
     return StepOutcome(**fields)
+
+
+def game_of(state: State, t: int, rules: CrashRules, *, seed: int, episode: Episode) -> Game:
+    """Return a `Game` that stands where a table stands whose game is not over, and goes on with the same deals."""
+    dealer, hands = int(state.dealer[t]), [tuple(row) for row in state.cards[t].tolist()]
+    for seat in np.flatnonzero(state.exchanges[t] == 1).tolist():
+        hands[seat] = tuple(state.given_up[t, seat].tolist())
+    deal = Deal(
+        round_number=int(state.rounds_played[t]),
+        dealer=dealer,
+        scores=tuple(state.scores[t].tolist()),
+        hands=tuple(hands),
+        spares=tuple(tuple(row) for row in state.spares[t].tolist()),
+    )
+    game = Game(
+        rules,
+        seed=seed,
+        table=int(state.table[t]),
+        first_deal=int(state.deal_number[t]) - 1,
+        dealer=dealer,
+        scores=deal.scores,
+        rounds_played=deal.round_number,
+        episode=episode,
+        deals=[deal],
+    )
+    layout = action_layout(rules)
+    order = turn_order(dealer, rules.players)
+    for column, first in ((state.exchanges, layout.keep), (state.laid, 0), (state.calls, layout.pass_)):
+        for seat in order:
+            if column[t, seat] >= 0:
+                game.step(first + int(column[t, seat]), seat)
+    return game
 
 
 def bytes_per_table(rules: CrashRules) -> int:

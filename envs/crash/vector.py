@@ -29,7 +29,6 @@ from ..deals import fresh_seed, stream_key
 from ..threads import split_rows, usable_threads
 from ..whole_numbers import whole_number
 from .actions import ActionLayout, action_layout
-from .events import Deal
 from .game import Episode, Game, IllegalActionError, Phase
 from .observation import ViewBatch, observation_size, observation_starts
 from .partitions import partition_table, undominated_many
@@ -39,6 +38,7 @@ from .table import Mask, check_choice, read_rules
 from .tables import (
     Offers,
     StepOutcome,
+    game_of,
     handed_out,
     new_outcome,
     new_state,
@@ -249,44 +249,10 @@ class CrashVectorEnv:
 
         Picks hand by hand that are not laid yet are not in it.
         """
-        state, rules = self._state, self.rules
-        t = range(self.num_envs)[table]
-        dealer, hands = int(state.dealer[t]), [tuple(row) for row in state.cards[t].tolist()]
-        spares = [tuple(row) for row in state.spares[t].tolist()]
-        order = [(dealer + 1 + place) % rules.players for place in range(rules.players)]
-        for seat in np.flatnonzero(state.exchanges[t] == 1).tolist():
-            hands[seat] = tuple(state.given_up[t, seat].tolist())
-        deal = Deal(
-            round_number=int(state.rounds_played[t]),
-            dealer=dealer,
-            scores=tuple(state.scores[t].tolist()),
-            hands=tuple(hands),
-            spares=tuple(spares),
-        )
-        if state.phase[t] == Phase.OVER:
-            raise RuntimeError(f"the game at table {t} is over")
-        game = Game(
-            rules,
-            seed=self.seed,
-            table=int(state.table[t]),
-            first_deal=int(state.deal_number[t]) - 1,
-            dealer=dealer,
-            scores=deal.scores,
-            rounds_played=deal.round_number,
-            episode=self.episode,
-            deals=[deal],
-        )
-        layout = self.layout
-        for seat in order:
-            if state.exchanges[t, seat] >= 0:
-                game.step(layout.keep + int(state.exchanges[t, seat]), seat)
-        for seat in order:
-            if state.laid[t, seat] >= 0:
-                game.step(int(state.laid[t, seat]), seat)
-        for seat in order:
-            if state.calls[t, seat] >= 0:
-                game.step(layout.pass_ + int(state.calls[t, seat]), seat)
-        return game
+        row = range(self.num_envs)[table]
+        if self._state.phase[row] == Phase.OVER:
+            raise RuntimeError(f"the game at table {row} is over")
+        return game_of(self._state, row, self.rules, seed=self.seed, episode=self.episode)
 
     # ---- whole decisions ------------------------------------------------------------------------------------------
 
