@@ -28,7 +28,7 @@ from .solver_contexts import Contexts, Objective
 from .solver_table import SolverTable, find_solver_table
 from .strengths import laid_strengths
 
-__all__ = ["SolverFast", "SolverFastPolicy"]
+__all__ = ["SolverFast", "SolverFastPolicy", "for_points"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -221,3 +221,13 @@ class SolverFast(BaseAgent):
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Return whether to call a crash: bool (n,)."""
         return self.policy(views.rules).call_many(views, rng)
+
+
+def for_points() -> SolverFast:
+    """Return the agent that plays for the round's margin, whatever the score; to be named where an agent is asked for.
+
+    >>> from .registry import make
+    >>> make("prial.agents.solver_fast:for_points").name
+    'solver-fast'
+    """
+    return SolverFast(objective="points")
