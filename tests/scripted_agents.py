@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import numpy as np
 
@@ -138,4 +139,20 @@ class Prints(Lays):
 
     def wants_to(self, views: ViewBatch) -> Choices:
         print("hm, let me see")
+        return super().wants_to(views)
+
+
+class Waits(Lays):
+    """Waits for ever in its third chunk, by its count of batches of new games, while the file $PRIAL_TEST_GATE exists."""
+
+    name = "waits"
+
+    def __init__(self) -> None:
+        self.chunks = 0
+
+    def wants_to(self, views: ViewBatch) -> Choices:
+        # A batch in which every seat is in the first round is a chunk's first.
+        self.chunks += int((views.rounds_played == 0).all())
+        while self.chunks > 2 and os.path.exists(os.environ.get("PRIAL_TEST_GATE", "")):  # noqa: PTH110 (may be empty)
+            time.sleep(0.05)
         return super().wants_to(views)

@@ -22,12 +22,15 @@ from typer.core import TyperGroup
 
 from .commands import (
     agents,
+    analyse,
     arena,
     arrangements,
     bench,
+    benchmark,
     cache,
     exploit,
     export,
+    ladder,
     play,
     quickstart,
     replay,
@@ -112,11 +115,14 @@ def _options(
 
 app.command("arena")(arena.arena)
 app.command("agents")(agents.agents)
+app.command("analyse")(analyse.analyse)
 app.command("arrangements")(arrangements.arrangements)
 app.command("bench")(bench.bench)
+app.command("benchmark")(benchmark.benchmark)
 app.command("cache")(cache.cache)
 app.command("exploit")(exploit.exploit)
 app.command("export")(export.export)
+app.command("ladder")(ladder.ladder)
 app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)
 app.command("play")(play.play)
