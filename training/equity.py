@@ -213,7 +213,8 @@ def solve_equity(
 def _state_numbers(states: npt.NDArray[np.int32], scores: npt.NDArray[np.integer[Any]], target: int) -> Ints:
     """Return the numbers of states given as rows of their own form."""
     weights = target ** np.arange(states.shape[1] - 1, -1, -1)
-    return np.searchsorted(states @ weights, scores @ weights).astype(np.int64)
+    numbers: Ints = np.searchsorted(states @ weights, scores @ weights).astype(np.int64)
+    return numbers
 
 
 def _made_agent(plan: _Plan) -> Agent:
@@ -239,7 +240,7 @@ def _batch(plan: _Plan, agent: Agent, number: int, tick: Tick) -> _Flow:
         deals = np.arange(start, min(start + at_once, stop))
         ended, scores, shares = _rounds(plan.rules, agent, states, plan.asked, deals, seed=plan.seed, rng=rng)
         where = np.repeat(rows, len(deals), axis=0)
-        won: Floats = np.bincount(where[ended].reshape(-1), shares[ended].reshape(-1), states.size)
+        won = np.bincount(where[ended].reshape(-1), shares[ended].reshape(-1), states.size).astype(np.float64)
         steps = where[~ended].astype(np.int64) * states.size + _next_cells(states, scores[~ended], ordered=ordered)
         keys, counts = np.unique(steps, return_counts=True)
         flows.append(_Flow(keys=keys, counts=counts, won=won))
