@@ -169,8 +169,8 @@ def _pair(first: str, second: str, chunks: Sequence[Chunk], rules: CrashRules) -
         parts.append((chunk, sums))
     pair = _added(parts)
     tables = {chunk.table: chunk.games for chunk in chunks}
-    sums = BoardSums(agents=np.ones((len(pair), 2, 7)), pairs=pair[:, None])
-    return sums.scores([first, second], rules, games_per_board=sum(tables.values()))[1][0]
+    both = BoardSums(agents=np.ones((len(pair), 2, 7)), pairs=pair[:, None])
+    return both.scores([first, second], rules, games_per_board=sum(tables.values()))[1][0]
 
 
 def circles_among(ahead: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ...]:
@@ -190,7 +190,8 @@ def circles_among(ahead: Iterable[tuple[str, str]]) -> tuple[tuple[str, ...], ..
     for start in beats:
         if start in covered:
             continue
-        waiting, seen = [(start,)], {start}
+        waiting: list[tuple[str, ...]] = [(start,)]
+        seen = {start}
         for path in waiting:
             if start in beats.get(path[-1], []):
                 found.setdefault(frozenset(path), path)

@@ -10,7 +10,8 @@ import platform
 from collections.abc import Callable, Sequence
 from importlib import metadata
 
-from ..agents.registry import agent_names
+from ..agents.protocol import BaseAgent
+from ..agents.registry import agent_names, make
 from ..envs.crash.presets import preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
@@ -28,9 +29,10 @@ _HOW = (
 )
 
 _COMPARED = (
+    ("solver-fast", "percentile"),
+    ("solver-fast", "greedy"),
     ("percentile", "greedy"),
     ("percentile", "balanced"),
-    ("percentile", "random"),
     ("greedy", "balanced"),
     ("greedy", "random"),
     ("balanced", "random"),
@@ -60,6 +62,8 @@ def play_standings(
 ) -> list[ArenaResult]:
     """Let all built-in agents play each other under some rules and return how they did.
 
+    An agent that does not play some rules (its `check_rules` refuses them) is left out there.
+
     Args:
         boards: how many streams of deals every line-up plays in every seating, under each rules.
         seed: of deals and agents, of every arena alike.
@@ -70,18 +74,28 @@ def play_standings(
     Raises:
         ArenaSetupError: fewer than one board or job.
     """
-    names = tuple(agent_names())
     tables = standings_rules() if rules is None else tuple(rules)
-    asked = [boards * _games_per_board(len(names), table.players) for table in tables]
+    playing = [[name for name in agent_names() if _plays(name, table)] for table in tables]
+    asked = [boards * _games_per_board(len(names), table.players) for names, table in zip(playing, tables, strict=True)]
     results: list[ArenaResult] = []
 
     def report(played: int, total: int) -> None:  # noqa: ARG001 (of one arena)
         if progress is not None:
             progress(sum(asked[: len(results)]) + played, sum(asked))
 
-    for table, number in zip(tables, asked, strict=True):
+    for table, names, number in zip(tables, playing, asked, strict=True):
         results.append(run_arena(names, rules=table, games=number, seed=seed, jobs=jobs, progress=report))
     return results
+
+
+def _plays(name: str, rules: CrashRules) -> bool:
+    agent = make(name)
+    if isinstance(agent, BaseAgent):
+        try:
+            agent.check_rules(rules)
+        except ValueError:
+            return False
+    return True
 
 
 def _games_per_board(agents: int, players: int) -> int:
@@ -92,11 +106,12 @@ def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -
     """Return results as a page of Markdown.
 
     Args:
-        results: of arenas of the same agents.
+        results: of arenas of the built-in agents.
         command: that made them.
         date: on which.
     """
-    names = [score.agent for score in results[0].agents]
+    played = {score.agent for result in results for score in result.agents}
+    names = [name for name in agent_names() if name in played]
     return "\n".join(
         [
             "# How strong the built-in agents are",
@@ -127,6 +142,7 @@ def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -
             "",
             *_pair_table(results),
             "",
+            *_left_out(results, names),
         ]
     )
 
@@ -156,7 +172,8 @@ def _agent_table(results: Sequence[ArenaResult], names: Sequence[str], *, headin
     for result in results:
         games = min(score.games for score in result.agents)
         second = f"{100 / result.rules.players:.1f}" if heading == "even" else f"{games:,}"
-        rows.append([_table_name(result), second, *(cell(score) for score in result.agents)])
+        scores = {score.agent: cell(score) for score in result.agents}
+        rows.append([_table_name(result), second, *(scores.get(name, "-") for name in names)])
     return _rows(["rules", heading, *names], rows)
 
 
@@ -164,9 +181,21 @@ def _pair_table(results: Sequence[ArenaResult]) -> list[str]:
     rows = []
     for result in results:
         found = {(pair.first, pair.second): pair.win_share for pair in result.pairs}
-        shares = [found[pair] if pair in found else _negated(found[pair[1], pair[0]]) for pair in _COMPARED]
-        rows.append([_table_name(result), *(_interval(share, 100, 1, sign="+") for share in shares)])
+        found |= {(second, first): _negated(share) for (first, second), share in found.items()}
+        shares = [found.get(pair) for pair in _COMPARED]
+        cells = ("-" if share is None else _interval(share, 100, 1, sign="+") for share in shares)
+        rows.append([_table_name(result), *cells])
     return _rows(["rules", *(f"{first} - {second}" for first, second in _COMPARED)], rows)
+
+
+def _left_out(results: Sequence[ArenaResult], names: Sequence[str]) -> list[str]:
+    """Return a sentence for each agent that did not play everywhere."""
+    lines = []
+    for name in names:
+        where = [_table_name(result) for result in results if name not in {score.agent for score in result.agents}]
+        if where:
+            lines += [f"`{name}` does not play {'; '.join(where)}: it has no table for these rules.", ""]
+    return lines
 
 
 def _negated(estimate: Estimate) -> Estimate:

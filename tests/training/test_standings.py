@@ -8,12 +8,30 @@ from dataclasses import replace
 import pytest
 
 from prial import agents
+from prial.agents.solver_table import SolverTableError
 from prial.envs.crash.presets import preset_names, read_preset
 from prial.envs.crash.rules import CrashRules
 from prial.training.arena_result import ArenaResult
+from prial.training.line_ups import line_ups, seatings
 from prial.training.standings import play_standings, standings_page, standings_rules
 
 RULES = [CrashRules.preset("bga", players=5), CrashRules.preset("online", players=2)]
+
+
+def playing(rules: CrashRules) -> list[str]:
+    """The built-in agents that play some rules: `solver-fast` needs a table."""
+    found = []
+    for name in agents.agent_names():
+        try:
+            agents.make(name).check_rules(rules)
+        except SolverTableError:
+            continue
+        found.append(name)
+    return found
+
+
+def games_per_board(rules: CrashRules) -> int:
+    return sum(len(seatings(one)) for one in line_ups(len(playing(rules)), rules.players))
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +49,10 @@ def test_every_rule_set_and_number_of_players_is_played() -> None:
 def test_every_agent_sits_in_every_line_up_and_seating(results: list[ArenaResult]) -> None:
     for result, rules in zip(results, RULES, strict=True):
         assert result.rules == rules
-        assert [score.agent for score in result.agents] == list(agents.agent_names())
-        assert {score.games for score in result.agents} == {{5: 5, 2: 8}[rules.players]}
+        names = playing(rules)
+        assert [score.agent for score in result.agents] == names
+        with_one = [one for one in line_ups(len(names), rules.players) if 0 in one]
+        assert {score.games for score in result.agents} == {sum(len(seatings(one)) for one in with_one)}
         assert result.boards == 1
 
 
@@ -40,7 +60,19 @@ def test_progress_counts_up_to_the_end() -> None:
     seen: list[tuple[int, int]] = []
     play_standings(boards=1, seed=3, jobs=1, rules=RULES, progress=lambda *step: seen.append(step))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-    assert seen[-1] == (5 + 20, 5 + 20)
+    everything = sum(map(games_per_board, RULES))
+    assert seen[-1] == (everything, everything)
+
+
+def test_an_agent_that_refuses_some_rules_is_left_out_there_and_that_is_said() -> None:
+    rules = [CrashRules.preset("online", players=3), CrashRules.preset("online", players=3, target=3)]
+    assert ["solver-fast" in playing(table) for table in rules] == [True, False]
+    results = play_standings(boards=1, seed=3, jobs=1, rules=rules)
+    assert ["solver-fast" in [score.agent for score in result.agents] for result in results] == [True, False]
+    page = standings_page(results, command="x", date="y")
+    assert "`solver-fast` does not play `online`, 3 players: it has no table for these rules." in page
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert [row.count(" - |") for row in rows] == [0, 1, 0, 1, 0, 2]
 
 
 def test_the_page_holds_every_figure(results: list[ArenaResult]) -> None:
@@ -49,7 +81,7 @@ def test_the_page_holds_every_figure(results: list[ArenaResult]) -> None:
     assert "\n2024-02-29, " in page
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) == 3 * len(results)
-    assert {line.count("|") for line in rows} == {8}
+    assert {line.count("|") for line in rows[: 2 * len(results)]} == {3 + len({*playing(RULES[0]), *playing(RULES[1])})}
     for number, result in enumerate(results):
         wins, points, ahead = rows[number :: len(results)]
         assert wins.startswith(f"| `{result.rules.name}`, {result.rules.players} players")
