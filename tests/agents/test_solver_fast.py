@@ -12,7 +12,6 @@ import pytest
 
 from decisions import decision_views
 from prial import agents
-from prial.agents.equity_table import EquityTable, round_states
 from prial.agents.solver_fast import SolverFast, SolverFastPolicy
 from prial.agents.solver_table import (
     SolverTable,
@@ -22,7 +21,6 @@ from prial.agents.solver_table import (
     needs_states,
     read_solver_table,
     shipped_solver_tables,
-    solver_options,
 )
 from prial.agents.strengths import laid_strengths
 from prial.envs.crash.game import Game, Phase
@@ -31,6 +29,7 @@ from prial.envs.crash.partitions import candidates_of
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.scoring import settle_round
 from prial.training.solver_tables import standard_solver_rules
+from solver_samples import random_table
 
 RULES = [
     CrashRules.preset("online", players=2),
@@ -44,37 +43,6 @@ RULES = [
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
-
-
-def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
-    """A table of nothing in particular: opponents lay a few strengths, shares are any that add up to 1."""
-    generator = np.random.default_rng(seed)
-    kinds, hands = 2 if rules.has_exchange else 1, rules.hands
-    below = np.zeros((kinds, hands, 743))
-    for row in below.reshape(-1, 743):
-        laid = generator.choice(np.arange(0, 742), 3, replace=False)
-        masses = generator.dirichlet(np.ones(3))
-        row[:] = [masses[laid < cut].sum() for cut in range(743)]
-    ordered = rules.has_exchange or rules.has_calls
-    states = round_states(rules.players, rules.target, ordered=ordered)
-    shares = generator.dirichlet(np.ones(rules.players), len(states)).T
-    if not ordered:
-        for number, state in enumerate(states):
-            for score in set(state.tolist()):
-                shares[state == score, number] = shares[state == score, number].mean()
-    cap = min(3, rules.target)
-    return SolverTable(
-        options=solver_options(rules),
-        equity=EquityTable.known(rules, shares),
-        below=below,
-        cap=cap,
-        by_score=np.zeros((len(needs_states(cap, rules.players)), 1)),
-        score_basis=np.zeros((1, hands, 743)),
-        card_means=np.zeros(44),
-        card_axes=np.zeros((44, 1)),
-        card_basis=np.zeros((kinds, hands, 743, 1)),
-        about={},
-    )
 
 
 def masses_of(curve: np.ndarray) -> list[tuple[int, float]]:
@@ -155,6 +123,30 @@ def test_values_equal_those_of_a_slow_twin(rules: CrashRules, points: bool) -> N
                 expected = slow_value(view, table, laid, int(found.quads[i]), called=option == 1, points=points)
                 assert own == pytest.approx(expected, abs=2e-6)
     assert policy.arrange_many(batch, rng()).tolist() == found.partitions[found.best_rows(values.max(axis=0))].tolist()
+
+
+@pytest.mark.parametrize("rules", RULES, ids=range(len(RULES)))
+def test_values_are_means_of_outcomes_over_chances(rules: CrashRules) -> None:
+    plain = random_table(rules)
+    shift = np.random.default_rng(3).normal(scale=0.01, size=plain.card_basis.shape)
+    axes = np.random.default_rng(4).normal(size=plain.card_axes.shape)
+    policy = SolverFastPolicy(rules, replace(plain, card_basis=shift, card_axes=axes))
+    batch = ViewBatch.of(arranging_views(rules, 3))
+    found = batch.undominated()
+    values, chances, worth = policy.values(batch, found), policy.chances(batch, found), policy.outcomes(batch)
+    assert chances.shape == (len(found.partitions), rules.hands, rules.players + 1)
+    np.testing.assert_allclose(chances.sum(axis=2), 1)
+    assert chances.min() >= 0
+    owner = np.repeat(np.arange(len(batch)), found.counts)
+    for i in range(len(found.partitions)):
+        for option in range(len(values)):
+            leaves = worth[owner[i], option, min(int(found.quads[i]), worth.shape[2] - 1)]
+            outcomes = product(range(rules.players + 1), repeat=rules.hands)
+            mean = sum(
+                float(leaf) * float(np.prod([chances[i, hand, winner] for hand, winner in enumerate(outcome)]))
+                for leaf, outcome in zip(leaves, outcomes, strict=True)
+            )
+            assert values[option, i] == pytest.approx(mean, abs=1e-6)
 
 
 @pytest.mark.parametrize("rules", [RULES[3], RULES[4]], ids=str)

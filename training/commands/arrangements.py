@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..console import CommandError, output, show_json, shows_symbols
-from .options import JsonOption, PlayersOption, RulesOption, SetOption, rules_from
+from .options import JsonOption, PlayersOption, RulesOption, SetOption, held_from, rules_from
 
 if TYPE_CHECKING:
     from ...envs.cards import Card
@@ -56,14 +56,7 @@ def arrangements(
 
 
 def _answer(text: str, rules: CrashRules, *, as_json: bool) -> None:
-    from ...envs.cards import format_cards, parse_cards
-
-    held = parse_cards(text)
-    if len(held) != rules.cards_dealt:
-        raise CommandError(f"expected {rules.cards_dealt} cards (cards_dealt), got {len(held)} in {text!r}")
-    foreign = [card for card in held if card.id not in rules.pack]
-    if foreign:
-        raise CommandError(f"{format_cards(foreign)} in {text!r}: not in the pack (ranks={rules.ranks})")
+    held = held_from(text, rules)
     found = _undominated(held, rules)
     if as_json:
         show_json(

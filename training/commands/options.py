@@ -11,9 +11,19 @@ import typer
 from ..console import CommandError
 
 if TYPE_CHECKING:
+    from ...envs.cards import Card
     from ...envs.crash.rules import CrashRules
 
-__all__ = ["JobsOption", "JsonOption", "PlayersOption", "RulesOption", "SeedOption", "SetOption", "rules_from"]
+__all__ = [
+    "JobsOption",
+    "JsonOption",
+    "PlayersOption",
+    "RulesOption",
+    "SeedOption",
+    "SetOption",
+    "held_from",
+    "rules_from",
+]
 
 RulesOption: TypeAlias = Annotated[
     str, typer.Option("--rules", metavar="RULES", help="Rule set (online, bga, traditional) or a YAML file of rules.")
@@ -62,3 +72,24 @@ def rules_from(source: str, players: int | None, settings: list[str] | None) -> 
         whole = "int" in kinds.get(option, "") and re.fullmatch(r"[+-]?\d+", value)
         overrides[option] = int(value) if whole else value
     return load_rules(source, **overrides)
+
+
+def held_from(text: str, rules: CrashRules) -> tuple[Card, ...]:
+    """Return the cards of a whole hand, as they were typed.
+
+    Raises:
+        CardError: an unreadable or repeated card.
+        CommandError: a wrong number, or cards that are not in the pack.
+
+    >>> len(held_from("As Ks Qs 2c 2d 2h", rules_from("online", 2, ["cards_dealt=6"])))
+    6
+    """
+    from ...envs.cards import format_cards, parse_cards
+
+    held = parse_cards(text)
+    if len(held) != rules.cards_dealt:
+        raise CommandError(f"expected {rules.cards_dealt} cards (cards_dealt), got {len(held)} in {text!r}")
+    foreign = [card for card in held if card.id not in rules.pack]
+    if foreign:
+        raise CommandError(f"{format_cards(foreign)} in {text!r}: not in the pack (ranks={rules.ranks})")
+    return held

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...envs.crash.record import GameRecord
     from ...envs.crash.rules import CrashRules
 
-__all__ = ["replay"]
+__all__ = ["chosen_games", "opened_records", "replay", "seat_names"]
 
 
 def replay(
@@ -49,8 +49,8 @@ def replay(
     viewer = _seat(seat)
     steps = not (everything or as_json) and file != Path("-") and sys.stdin.isatty() and sys.stdout.isatty()
     shown = 0
-    with _opened(file) as lines:
-        for number, record in _chosen(lines, file, game):
+    with opened_records(file) as lines:
+        for number, record in chosen_games(lines, file, game):
             seen = record if seat is None else record.redacted(viewer)
             if as_json:
                 sys.stdout.write(seen.to_json() + "\n")
@@ -70,7 +70,8 @@ def _seat(text: str | None) -> int | None:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[TextIO]:
+def opened_records(file: Path) -> Iterator[TextIO]:
+    """Open a file of records; ``-`` is standard input."""
     if file == Path("-"):
         yield sys.stdin
     else:
@@ -78,7 +79,7 @@ def _opened(file: Path) -> Iterator[TextIO]:
             yield lines
 
 
-def _chosen(lines: TextIO, file: Path, game: int | None) -> Iterator[tuple[int, GameRecord]]:
+def chosen_games(lines: TextIO, file: Path, game: int | None) -> Iterator[tuple[int, GameRecord]]:
     """Yield the games asked for, checked, with their numbers; those before them are passed over."""
     from ...envs.crash.record import RecordError, read_records
 
@@ -97,7 +98,7 @@ def _tell(record: GameRecord, number: int, *, steps: bool, first: bool) -> bool:
     from ...envs.crash.record import rescore, shown_rounds
 
     texts = [_heading(record, number)]
-    names = _names(record)
+    names = seat_names(record)
     for events in shown_rounds(record):
         texts += _pieces(events, record.rules, names)
     if record.result is None:
@@ -142,7 +143,7 @@ def _enter() -> bool:
     return bool(answer) and answer.strip().lower() not in ("q", "quit", "exit")
 
 
-def _names(record: GameRecord) -> list[str]:
+def seat_names(record: GameRecord) -> list[str]:
     """Return what to call the seats: who sat there, else what decided, with the seat where two are alike."""
     names = [
         player or agent or f"player_{seat}"
