@@ -1,8 +1,12 @@
-"""Advice at the table: what `percentile` would do and the chances it goes by; without a table for the rules, `greedy`."""
+"""Advice at the table: what `percentile` would do and the chances it goes by; without a table for the rules, `greedy`.
+
+Where a table of `solver-fast` fits, it says how often that wins the game, and what would win it more often.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +15,16 @@ from ..agents.heuristics import Greedy
 from ..agents.percentile import Percentile, crash_weight
 from ..agents.percentile_table import PercentileTable, TableError, arrangement_values, find_table
 from ..agents.protocol import BaseAgent
+from ..agents.solver_table import SolverTableError
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import PlayerView, ViewBatch
 from ..envs.crash.partitions import CandidateBatch, candidates_of
 from ..envs.crash.rules import CrashRules
+from .analysis import Analyst
 
 __all__ = ["Hint", "best_known_agent", "hint_for"]
+
+_HARDLY = 0.0005  # a win share that nobody would play for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +78,7 @@ def hint_for(view: PlayerView) -> Hint:
         reasons = _crash_reasons(chances, rules)
         if view.phase is Phase.ARRANGE:
             reasons += _comparison_reasons(view, table, action)
+            reasons += _solver_reasons(view, action)
     return Hint(agent=agent.name, action=action, chances=chances, reasons=tuple(reasons))
 
 
@@ -116,6 +125,27 @@ def _comparison_reasons(view: PlayerView, table: PercentileTable, action: int) -
     return [
         f"With a crash counted as {weight:g} it is worth {best:.2f} points; the first suggestion is worth {first:.2f}.",
     ]
+
+
+@cache
+def _analyst(rules: CrashRules) -> Analyst | None:
+    try:
+        return Analyst(rules)
+    except SolverTableError:
+        return None
+
+
+def _solver_reasons(view: PlayerView, action: int) -> list[str]:
+    analyst = _analyst(view.rules)
+    if analyst is None:
+        return []
+    best, own = analyst.ranked(view).rated[0], analyst.rated(view, action)
+    told = f"By solver-fast it wins the game {own.win_share:.1%} of the time at this score"
+    if own.gives_up_win_share < _HARDLY:
+        return [f"{told}; nothing does better."]
+    found = ViewBatch.of([view]).undominated()
+    number = 1 + int(np.flatnonzero(found.partitions == best.partition)[0])
+    return [f"{told}; number {number} wins it {best.win_share:.1%}."]
 
 
 def _exchange_reasons(view: PlayerView, table: PercentileTable) -> list[str]:

@@ -204,6 +204,18 @@ def test_a_hint_names_a_suggestion_and_why() -> None:
         assert "wins" in told
 
 
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [((0, 0, 0), r"nothing does better\."), ((6, 6, 6), r"number \d+ wins it \d+\.\d%\.")],
+)
+def test_a_hint_says_what_wins_the_game_more_often(scores: tuple[int, int, int], told: str) -> None:
+    held = "As Ks Qs Kd Kc 9h 9d 8s 7h 5c 5d 4h 2c"  # the best three of a kind is broken unless only Hand 1 counts
+    others = ("2d 2h 2s 3c 3d 3h 3s 4c 4d 4s 5h 5s Ac", "6c 6d 6h 6s 7c 7d 7s 8c 8d 8h 9c 9s Tc")
+    game = Game.from_deal(CrashRules.preset("online"), [held, *others], scores=scores)
+    reasons = " ".join(hint_for(view_of(game, 0)).reasons)
+    assert re.search(r"By solver-fast it wins the game \d+\.\d% of the time at this score; " + told, reasons)
+
+
 def test_without_a_table_the_hint_is_greedys() -> None:
     rules = CrashRules.preset("online", players=2, cards_dealt=7)
     assert best_known_agent(rules) == "greedy"
