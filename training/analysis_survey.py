@@ -41,6 +41,7 @@ _SHOWN = (
     *("AcAdKc", "9c9dAc", "4c4dAc"),
 )
 _WANTED = (0.25, 0.5, 0.75)
+_CRASHES = (0.05, 0.1, 0.2, 0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +104,7 @@ class HandsSurvey:
         hand_worth: what winning each hand is worth, in win share, on average.
         chances: to win each hand with the best arrangement, on average.
         crash: chance of a crash, on average.
-        crash_half: share of hands whose best arrangement crashes in at least half of all cases.
+        crash_at_least: by chance, share of hands whose best arrangement crashes with at least that.
         ladder: some hands in words and their chances to win at each position.
         needed: by chance, the weakest hand that wins at each position with it ("none" if none does).
         laid: by class of hands, how often the best lays it at each position.
@@ -120,7 +121,7 @@ class HandsSurvey:
     hand_worth: tuple[float, ...]
     chances: tuple[float, ...]
     crash: float
-    crash_half: float
+    crash_at_least: Mapping[str, float]
     ladder: tuple[tuple[str, tuple[float, ...]], ...]
     needed: Mapping[str, tuple[str, ...]]
     laid: Mapping[str, tuple[float, ...]]
@@ -175,7 +176,7 @@ def survey_hands(
         hand_worth=tuple(analyst.hand_worths(views, outcomes, found.quads[best]).mean(axis=0).tolist()),
         chances=tuple(outcomes[:, :, 0].mean(axis=0).tolist()),
         crash=float(crash.mean()),
-        crash_half=float((crash >= 0.5).mean()),
+        crash_at_least={f"{chance:.0%}": float((crash >= chance).mean()) for chance in _CRASHES},
         ladder=tuple(_ladder(rules, won)),
         needed={f"{wanted:.0%}": tuple(_needed(rules, curve, wanted) for curve in won) for wanted in _WANTED},
         laid=_laid(classes[best]),
@@ -226,10 +227,10 @@ def _won_curves(rules: CrashRules, analyst: Analyst, scores: Sequence[int]) -> F
 
 
 def _ladder(rules: CrashRules, won: Floats) -> Iterable[tuple[str, tuple[float, ...]]]:
-    for text in _SHOWN:
-        strength = triple_strength(text, flush_high=rules.flush_order)
-        there = all(card.id in rules.pack for card in parse_cards(text))
-        if there and class_of_strength(strength) >= rules.lowest_class:
+    shown = [text for text in _SHOWN if all(card.id in rules.pack for card in parse_cards(text))]
+    strengths = {triple_strength(text, flush_high=rules.flush_order) for text in shown}
+    for strength in sorted(strengths, reverse=True):
+        if class_of_strength(strength) >= rules.lowest_class:
             yield describe_strength(strength, flush_high=rules.flush_order), tuple(won[:, strength].tolist())
 
 

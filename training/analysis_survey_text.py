@@ -13,7 +13,10 @@ from .analysis_report import wrapped
 from .analysis_survey import HandsSurvey
 from .analysis_words import percent
 
-__all__ = ["columns", "survey_text"]
+__all__ = ["SURVEY_PARTS", "columns", "survey_text"]
+
+SURVEY_PARTS = ("hands", "crash", "laid", "ladder", "needed", "prials", "rivals", "others", "exchange")
+"""The parts of a survey's text, in order."""
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -26,53 +29,66 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def survey_text(found: HandsSurvey, *, width: int) -> str:
+def survey_text(found: HandsSurvey, *, parts: Sequence[str] = SURVEY_PARTS, width: int) -> str:
     """Return a survey for people.
 
     Args:
         found: the survey.
+        parts: of `SURVEY_PARTS`.
         width: of the terminal; tables do not fold.
     """
     rules = CrashRules.from_dict(found.rules)
     score = "-".join(map(str, found.scores))
     told = f"{found.deals:,} hands of {rules.name or 'own rules'}, {rules.players} players, score {score} (own first)."
     lines = wrapped(told, width=width)
-    for title, rows, note in _parts(found, rules):
+    for name, title, rows, note in _parts(found, rules):
+        if name not in parts:
+            continue
         lines += ["", *wrapped(title, width=width), *(f"  {line}" for line in columns(rows))]
         if note:
             lines += wrapped(note, width=width, indent="  ")
     return "\n".join(lines) + "\n"
 
 
-def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, list[Sequence[str]], str]]:
+def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, str, list[Sequence[str]], str]]:
     hands = [f"Hand {hand}" for hand in range(1, rules.hands + 1)]
     yield (
+        "hands",
         "With what solver-fast lays, on average:",
         [
             ("", *hands),
             ("chance to win it", *map(percent, found.chances)),
             ("winning it is worth", *(f"{100 * worth:.1f} pp" for worth in found.hand_worth)),
         ],
-        ""
-        if rules.hands < 2
-        else f"A crash comes in {percent(found.crash)}; {percent(found.crash_half)} of the hands crash more often than not.",
+        "",
     )
+    if rules.hands > 1:
+        yield (
+            "crash",
+            f"Crashes: {percent(found.crash)} on average; share of hands that crash with at least this chance:",
+            [tuple(found.crash_at_least), tuple(f"{share:.2%}" for share in found.crash_at_least.values())],
+            "",
+        )
     yield (
+        "laid",
         "What it lays, share of hands:",
         [("", *hands), *((name, *map(percent, shares)) for name, shares in found.laid.items())],
         "",
     )
     yield (
+        "ladder",
         "Chance to win with some hands, own cards aside:",
         [("", *hands), *((name, *map(percent, chances)) for name, chances in found.ladder)],
         "",
     )
     yield (
+        "needed",
         "The weakest that wins with at least this chance:",
         [("", *found.needed), *zip(hands, *found.needed.values(), strict=True)],
         "",
     )
     yield (
+        "prials",
         "Three of a kind: laid as a prial, and what insisting on it costs where that is not the best:",
         [
             ("rank", "held in", "laid", "costs"),
@@ -81,6 +97,7 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, list[Se
         "",
     )
     yield (
+        "rivals",
         "A run or a flush in the same place: how often the flush is better, and what insisting costs:",
         [
             ("", "hands", "flush", "always run", "always flush"),
@@ -93,6 +110,7 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, list[Se
         "",
     )
     yield (
+        "others",
         "Other ways to lay the same hands: how often they are not the best, and what they give up a round:",
         [
             ("", "not best", "win share", "points"),
@@ -102,6 +120,7 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, list[Se
     )
     if found.exchange is not None:
         yield (
+            "exchange",
             "Exchange a hand whose best is worth less than so many points, a crash included:",
             [
                 ("others who have kept", "below", "share of hands"),

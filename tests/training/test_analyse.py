@@ -164,6 +164,8 @@ def test_a_four_of_a_kind_and_its_bonus_are_told() -> None:
         ([], "give the cards of a hand"),
         (["nowhere.txt"], "nowhere.txt"),
         (["--survey", "10", KINGS], "--survey deals its own hands"),
+        (["--survey", "10", "--part", "luck"], "--part 'luck': there are hands, crash,"),
+        ([KINGS, "--part", "hands"], "--part: does not go with one hand or a record"),
         (["--survey", "10", "--dealer", "1"], "--dealer: does not go with --survey"),
     ],
 )
@@ -281,6 +283,10 @@ def test_a_survey_of_an_exchange_and_its_text(table_of: Any, tmp_path: Path) -> 
     assert result.exit_code == 0
     for title in ("What it lays", "Three of a kind", "A run or a flush", "Other ways", "Exchange a hand whose best"):
         assert title in result.stdout
+    only = prial("--survey", "40", "--rules", "bga", "--table", path, "--part", "exchange", "--part", "crash").stdout
+    assert "Exchange a hand whose best" in only
+    assert "Crashes: " in only
+    assert "What it lays" not in only
     answer = as_json("--survey", "40", "--rules", "bga", "--table", path)
     assert answer["kind"] == "survey"
     assert answer["deals"] == 40

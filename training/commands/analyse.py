@@ -63,6 +63,12 @@ def analyse(
         int | None,
         typer.Option("--survey", min=1, metavar="DEALS", help="Instead of one hand: what good play does with so many."),
     ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--part", metavar="NAME", help="Of a survey, only this part; a wrong name lists them. Repeatable."
+        ),
+    ] = None,
     seed: SeedOption = 1,
     game: Annotated[
         int | None, typer.Option("--game", min=1, metavar="N", help="Of a file, only the Nth game; all if not given.")
@@ -94,8 +100,9 @@ def analyse(
             raise CommandError("--survey deals its own hands; leave out the cards")
         _refuse("--survey", {**about_hand, "--game": game, "--plot": plot, "--top": top, "--objective": objective})
         asked = rules_from(rules or "online", players, settings)
-        _survey(asked, _scores(score, asked), deals=survey, seed=seed, table=table, as_json=as_json)
+        _survey(asked, _scores(score, asked), deals=survey, seed=seed, parts=part, table=table, as_json=as_json)
         return
+    _refuse("one hand or a record", {"--part": part})
     if not what:
         raise CommandError('give the cards of a hand ("As Kd ..."), a file of game records, or --survey DEALS')
     if _is_file(what):
@@ -268,13 +275,23 @@ def _record(file: Path, *, game: int | None, top: int, table: Path | None, plot:
 
 
 def _survey(
-    rules: CrashRules, scores: tuple[int, ...], *, deals: int, seed: int, table: Path | None, as_json: bool
+    rules: CrashRules,
+    scores: tuple[int, ...],
+    *,
+    deals: int,
+    seed: int,
+    parts: list[str] | None,
+    table: Path | None,
+    as_json: bool,
 ) -> None:
     from ..analysis_survey import survey_hands
-    from ..analysis_survey_text import survey_text
+    from ..analysis_survey_text import SURVEY_PARTS, survey_text
 
+    for name in parts or ():
+        if name not in SURVEY_PARTS:
+            raise CommandError(f"--part {name!r}: there are {', '.join(SURVEY_PARTS)}")
     found = survey_hands(rules, scores=scores, deals=deals, seed=seed, table=table)
     if as_json:
         show_json(found.to_dict())
     else:
-        typer.echo(survey_text(found, width=output().width), nl=False)
+        typer.echo(survey_text(found, parts=parts or SURVEY_PARTS, width=output().width), nl=False)
