@@ -1,7 +1,7 @@
 """What decisions are worth, for people: arrangements ranked, with the chances and the differences that a ranking comes from.
 
 Figures are those of `solver-fast` (`prial.agents.solver_fast`): win shares of the game, and points, the round's margin (own
-points minus the mean of the others'). Whether to exchange is told as `percentile` decides it, in points.
+points minus the mean of the others').
 
 What sets two arrangements apart is divided among the hands by Shapley's rule: each hand's part is what changing it from one
 to the other brings, averaged over all orders in which the hands can be changed. The parts add up to the difference.
@@ -20,8 +20,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..agents.percentile import crash_weight
-from ..agents.percentile_table import PercentileTable, arrangement_values, find_table
 from ..agents.solver_contexts import Objective
 from ..agents.solver_fast import SolverFastPolicy
 from ..agents.solver_table import find_solver_table
@@ -31,9 +29,9 @@ from ..envs.crash.game import Phase
 from ..envs.crash.observation import PlayerView, ViewBatch
 from ..envs.crash.partitions import CandidateBatch, laid_many
 from ..envs.crash.rules import CrashRules
-from ..envs.crash.starts import turn_order
+from .analysis_exchange import Exchange, exchange_of, is_asked
 
-__all__ = ["Analyst", "Exchange", "Ranking", "Rated", "plain_view", "shapley"]
+__all__ = ["Analyst", "Ranking", "Rated", "plain_view", "shapley"]
 
 Floats = npt.NDArray[np.float64]
 _OBJECTIVES: tuple[Objective, Objective] = ("win", "points")
@@ -79,24 +77,6 @@ class Rated:
     def worth(self, objective: Objective) -> float:
         """Return the win share or the points."""
         return self.win_share if objective == "win" else self.points
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """Whether to exchange, as `percentile` decides it.
-
-    Attributes:
-        worth: points that the hand can make at best against hands like any other, a crash included.
-        threshold: below it exchanging is better on average.
-    """
-
-    worth: float
-    threshold: float
-
-    @property
-    def exchanges(self) -> bool:
-        """Whether exchanging is better."""
-        return self.worth < self.threshold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +160,6 @@ class Analyst:
         self.rules = rules
         self.table = found
         self._policies = {of: SolverFastPolicy(rules, found, objective=of) for of in _OBJECTIVES}
-        self._percentile: PercentileTable | None = find_table(rules) if rules.has_exchange else None
 
     def values(self, views: ViewBatch, found: CandidateBatch, objective: Objective) -> Floats:
         """Return what arrangements are worth: float64 (options, m), as `SolverFastPolicy.values`."""
@@ -236,19 +215,8 @@ class Analyst:
         ]
 
     def exchange(self, view: PlayerView) -> Exchange | None:
-        """Return whether to exchange; None without an exchange, or if the seat has chosen or is not asked."""
-        table, n = self._percentile, self.rules.players
-        if table is None or view.exchanges[view.seat] is not None or view.given_up:
-            return None
-        order = turn_order(view.dealer, n)
-        behind = order[order.index(view.seat) + 1 :]
-        if True in view.exchanges or any(view.exchanges[seat] is not None for seat in behind):
-            return None
-        kept = sum(choice is False for choice in view.exchanges)
-        found = ViewBatch.of([view]).undominated()
-        values = arrangement_values(found, table.win_chances(), rules=self.rules, weight=crash_weight(self.rules))
-        threshold = table.exchange_below[min(kept, len(table.exchange_below) - 1)]
-        return Exchange(worth=float(values.max()), threshold=threshold)
+        """Return whether to exchange; None if the seat is not asked."""
+        return exchange_of(view, self._policies) if is_asked(view) else None
 
     def parts(self, view: PlayerView, better: Rated, worse: Rated, objective: Objective = "win") -> tuple[float, ...]:
         """Return what each hand has to do with the difference of two arrangements, and last the extras (quads and call).

@@ -1,8 +1,8 @@
 """Game records graded: what every decision gave up against the solver's best.
 
-An arrangement and a call are graded in win share and in points (the round's margin), each against the best by that measure.
-An exchange is graded in points alone, as `percentile` decides it: what the hand can make against the threshold. A redacted
-record is graded as far as it shows whose cards and what was laid from them.
+Decisions are graded in win share and in points (the round's margin), each against the best by that measure. What an exchange
+is worth is sampled: a difference within two standard errors counts as none. A redacted record is graded as far as it shows
+whose cards and what was laid from them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ..envs.crash.partitions import laid_many
 from ..envs.crash.record import GameRecord, RoundRecord
 from ..envs.crash.starts import turn_order
 from .analysis import Analyst
+from .analysis_exchange import Side
 
 __all__ = ["Graded", "Grades", "grade_record"]
 
@@ -31,8 +32,8 @@ class Graded:
         round_number: 1 for the first round of the game.
         view: what the seat knew; its `phase` says what was decided.
         chosen: a partition index; for an exchange or a call, whether it was chosen.
-        best: likewise, the best by win share (for an exchange, by points).
-        win_share, best_win_share: of the choice and of the best; None for an exchange.
+        best: likewise, the best by win share.
+        win_share, best_win_share: of the choice and of the best.
         points, best_points: of the choice and of the best by points.
     """
 
@@ -40,16 +41,14 @@ class Graded:
     view: PlayerView
     chosen: int
     best: int
-    win_share: float | None
-    best_win_share: float | None
+    win_share: float
+    best_win_share: float
     points: float
     best_points: float
 
     @property
     def gives_up_win_share(self) -> float:
-        """Win share given up; 0 for an exchange, which is not graded in it."""
-        if self.win_share is None or self.best_win_share is None:
-            return 0.0
+        """Win share given up."""
         return max(0.0, self.best_win_share - self.win_share)
 
     @property
@@ -59,9 +58,8 @@ class Graded:
 
     @property
     def is_best(self) -> bool:
-        """Whether nothing is better: by win share; for an exchange, by points."""
-        lost = self.gives_up_points if self.win_share is None else self.gives_up_win_share
-        return lost < 1e-9
+        """Whether nothing wins the game more often."""
+        return self.gives_up_win_share < 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +81,9 @@ class Grades:
         return tuple(one for one in self.decisions if one.view.seat == seat)
 
     def costliest(self, count: int) -> tuple[Graded, ...]:
-        """Return the decisions that gave up most, at most `count`, those that gave up nothing left out.
-
-        By win share, then by points: exchanges come last.
-        """
+        """Return the decisions that gave up most, at most `count`, those that gave up nothing left out."""
         wrong = [one for one in self.decisions if not one.is_best]
-        wrong.sort(key=lambda one: (-one.gives_up_win_share, -one.gives_up_points))
+        wrong.sort(key=lambda one: -one.gives_up_win_share)
         return tuple(wrong[:count])
 
 
@@ -194,17 +189,24 @@ def _exchanges(rows: _Made, analyst: Analyst) -> Iterator[Graded]:
     for number, view, chosen in rows:
         advice = analyst.exchange(view)
         assert advice is not None  # it was asked
-        points = advice.threshold if chosen else advice.worth
+        share, points = ((side.keep, side.exchange) for side in (advice.win_share, advice.points))
+        lost, lost_points = (_lost(side, chosen=bool(chosen)) for side in (advice.win_share, advice.points))
         yield Graded(
             round_number=number,
             view=view,
             chosen=chosen,
-            best=int(advice.exchanges),
-            win_share=None,
-            best_win_share=None,
-            points=points,
-            best_points=max(advice.threshold, advice.worth),
+            best=1 - chosen if lost > 0 else chosen,
+            win_share=share[chosen],
+            best_win_share=share[chosen] + lost,
+            points=points[chosen],
+            best_points=points[chosen] + lost_points,
         )
+
+
+def _lost(side: Side, *, chosen: bool) -> float:
+    """What a choice about the exchange gives up; nothing within two standard errors."""
+    lost = -side.gain if chosen else side.gain
+    return lost if lost > 2 * side.error else 0.0
 
 
 def _arrangements(rows: _Made, analyst: Analyst) -> Iterator[Graded]:

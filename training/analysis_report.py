@@ -15,6 +15,7 @@ from ..envs.crash.arrangement import Arrangement
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import PlayerView
 from .analysis import Analyst, Ranking, Rated
+from .analysis_exchange import Exchange, Side
 from .analysis_record import Graded, Grades
 from .analysis_words import change, exchange_sentence, hand_worth_sentence, percent, why, why_between
 
@@ -122,13 +123,7 @@ def ranking_json(analyst: Analyst, ranking: Ranking, *, top: int | None) -> dict
         "exchanges": list(view.exchanges),
         "objective": ranking.objective,
         "hand_worth": [_rounded(worth) for worth in ranking.hand_worth],
-        "exchange": None
-        if exchange is None
-        else {
-            "worth": _rounded(exchange.worth),
-            "threshold": _rounded(exchange.threshold),
-            "exchange": exchange.exchanges,
-        },
+        "exchange": None if exchange is None else _exchange_json(exchange),
         "undominated": len(ranking.rated),
         "arrangements": [
             {
@@ -146,6 +141,18 @@ def ranking_json(analyst: Analyst, ranking: Ranking, *, top: int | None) -> dict
             }
             for place, one in enumerate(ranking.rated[:top])
         ],
+    }
+
+
+def _exchange_json(exchange: Exchange) -> dict[str, Any]:
+    def side(values: Side) -> dict[str, float]:
+        return {name: _rounded(getattr(values, name)) for name in ("keep", "exchange", "error")}
+
+    return {
+        "worth": _rounded(exchange.worth),
+        "threshold": _rounded(exchange.threshold),
+        "win_share": side(exchange.win_share),
+        "points": side(exchange.points),
     }
 
 
@@ -187,13 +194,10 @@ def grades_text(
 
 def _seat_line(grades: Grades, seat: int, name: str) -> str:
     figures = _seat_figures(grades, seat)
-    told = (
+    return (
         f"{name}: {_decisions(figures['decisions'])}, {figures['not_best']} not the best; gave up "
         f"{100 * figures['win_share']:.2f} pp of win share, {figures['points']:.3f} points"
     )
-    if grades.record.rules.has_exchange:
-        told += f"; in exchanges {figures['exchange_points']:.3f} points"
-    return told
 
 
 def _decisions(count: int) -> str:
@@ -202,15 +206,12 @@ def _decisions(count: int) -> str:
 
 def _seat_figures(grades: Grades, seat: int) -> dict[str, Any]:
     made = grades.of_seat(seat)
-    exchanges = [one for one in made if one.win_share is None]
-    others = [one for one in made if one.win_share is not None]
     return {
         "seat": seat,
         "decisions": len(made),
         "not_best": sum(not one.is_best for one in made),
-        "win_share": sum(one.gives_up_win_share for one in others),
-        "points": sum(one.gives_up_points for one in others),
-        "exchange_points": sum(one.gives_up_points for one in exchanges),
+        "win_share": sum(one.gives_up_win_share for one in made),
+        "points": sum(one.gives_up_points for one in made),
     }
 
 
@@ -218,13 +219,9 @@ def _decision_head(one: Graded, names: Sequence[str]) -> str:
     view = one.view
     own_first = view.scores[view.seat :] + view.scores[: view.seat]
     what = {Phase.EXCHANGE: "the exchange", Phase.ARRANGE: "laying", Phase.CALL: "the call"}[view.phase]
-    lost = [f"{one.gives_up_points:.3f} points"]
-    if one.win_share is not None:
-        lost.insert(0, f"{100 * one.gives_up_win_share:.2f} pp of win share")
+    lost = f"{100 * one.gives_up_win_share:.2f} pp of win share, {one.gives_up_points:.3f} points"
     score = "-".join(map(str, own_first))
-    return f"Round {one.round_number}, {names[view.seat]}, {what} at {score} (own score first): gave up " + ", ".join(
-        lost
-    )
+    return f"Round {one.round_number}, {names[view.seat]}, {what} at {score} (own score first): gave up {lost}"
 
 
 def _decision_lines(analyst: Analyst, one: Graded, *, symbols: bool) -> Iterator[str]:
@@ -287,12 +284,12 @@ def _decision_json(one: Graded) -> dict[str, Any]:
         "given_up": _texts(view.given_up),
         "chosen": chosen,
         "best": best,
-        "win_share": None if one.win_share is None else _rounded(one.win_share),
-        "best_win_share": None if one.best_win_share is None else _rounded(one.best_win_share),
+        "win_share": _rounded(one.win_share),
+        "best_win_share": _rounded(one.best_win_share),
         "points": _rounded(one.points),
         "best_points": _rounded(one.best_points),
         "gives_up": {
-            "win_share": None if one.win_share is None else _rounded(one.gives_up_win_share),
+            "win_share": _rounded(one.gives_up_win_share),
             "points": _rounded(one.gives_up_points),
         },
     }

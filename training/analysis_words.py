@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..agents.solver_contexts import Objective
-from .analysis import Analyst, Exchange, Ranking, Rated
+from .analysis import Analyst, Ranking, Rated
+from .analysis_exchange import Exchange
 
 __all__ = ["change", "exchange_sentence", "hand_worth_sentence", "listed", "percent", "why", "why_between"]
 
@@ -43,10 +44,17 @@ def hand_worth_sentence(ranking: Ranking) -> str:
 
 def exchange_sentence(exchange: Exchange) -> str:
     """Say whether to exchange, and why."""
-    told = f"Keeping is worth {exchange.worth:.2f} points at best against hands like any other"
-    if exchange.exchanges:
-        return f"Exchange. {told}; below {exchange.threshold:.2f} exchanging is better on average."
-    return f"Keep. {told}; exchanging is better only below {exchange.threshold:.2f}."
+    share, points = exchange.win_share, exchange.points
+    if abs(share.gain) <= 2 * share.error:
+        head = "Keep or exchange, there is little in it"
+    else:
+        head = "Exchange" if share.gain > 0 else "Keep"
+    return (
+        f"{head}: keeping wins the game {percent(share.keep)} of the time, exchanging {percent(share.exchange)} "
+        f"(standard error {100 * share.error:.1f} pp); in points {points.keep:+.2f} and {points.exchange:+.2f}. "
+        f"By the rule of thumb this hand can make {exchange.worth:.2f} points against hands like any other; "
+        f"below {exchange.threshold:.2f} it goes."
+    )
 
 
 def why(analyst: Analyst, ranking: Ranking, place: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from prial.agents.percentile import Percentile
+from prial.agents.percentile_table import find_table
 from prial.agents.solver_fast import SolverFast, SolverFastPolicy
 from prial.envs.cards import parse_cards
 from prial.envs.crash.game import Game, Phase
@@ -196,16 +198,63 @@ def test_the_exchange_is_advised_as_percentile_decides(table_of: Any) -> None:
     assert seen == {True, False}
 
 
+def test_good_hands_are_kept_and_poor_ones_exchanged() -> None:
+    analyst = Analyst(BGA)
+    good = analyst.exchange(plain_view(BGA, ids("3c 3d 3h Ac Ad Ah Kc Kd Kh Qc Qd Qh 2s")))
+    poor = analyst.exchange(plain_view(BGA, ids("2c 2d 4h 4s 6c 6d 7h 9s 9d Jh Jc Qd Ks")))
+    assert good is not None
+    assert poor is not None
+    for side in (good.win_share, good.points):
+        assert side.gain < -10 * side.error
+    for side in (poor.win_share, poor.points):
+        assert side.gain > 10 * side.error
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_keeping_is_the_mean_over_what_the_others_may_do(players: int, table_of: Any) -> None:
+    rules = CrashRules.preset("bga", players=players)
+    analyst = Analyst(rules, table=table_of(rules))
+    view = plain_view(rules, ids(KINGS))
+    found = analyst.exchange(view)
+    assert found is not None
+    # How often others exchange, from the same sample of hands, worked out the long way.
+    rng = np.random.default_rng(7)
+    unseen = np.array([card for card in rules.pack if card not in view.cards], np.int8)
+    hands = rng.permuted(np.tile(unseen, (400, 1)), axis=1)[:, :13]
+    table = find_table(rules)
+    chances, worth = table.win_chances()[0], []
+    for hand in hands.tolist():
+        laid = undominated(sorted(hand), rules)
+        wins = np.stack([chances[at, laid.strengths[:, at]] for at in range(4)])
+        worth.append(float((wins.sum(axis=0) + wins.prod(axis=0)).max()))
+    share = [float(np.mean(np.array(worth) < threshold)) for threshold in table.exchange_below]
+
+    def kept(*known: bool | None) -> float:
+        after = plain_view(rules, ids(KINGS), exchanges=known)
+        return max(one.win_share for one in analyst.ranked(after).rated)
+
+    if players == 2:
+        expected = share[0] * kept(False, True) + (1 - share[0]) * kept(False, False)
+    else:
+        first, second = share[1], share[2]
+        expected = first * kept(False, True, None) + (1 - first) * (
+            second * kept(False, False, True) + (1 - second) * kept(False, False, False)
+        )
+    assert found.win_share.keep == pytest.approx(expected, abs=1e-6)
+
+
 def test_the_exchange_in_text_and_json(table_of: Any) -> None:
     words = [KINGS, "--rules", "bga", "--table", table_of(BGA)]
     first = as_json(*words)
     assert first["exchanges"] == [None, None, None]
-    assert set(first["exchange"]) == {"worth", "threshold", "exchange"}
+    assert set(first["exchange"]) == {"worth", "threshold", "win_share", "points"}
+    assert set(first["exchange"]["points"]) == {"keep", "exchange", "error"}
     last = as_json(*words, "--dealer", "0")  # whoever is asked last knows that both others have kept
     assert last["exchanges"] == [None, False, False]
     assert last["exchange"]["threshold"] != first["exchange"]["threshold"]
     text = " ".join(prial(*words).stdout.split())
-    assert "exchanging is better" in text
+    assert re.search(r"(Keep|Exchange|Keep or exchange, there is little in it): keeping wins the game", text)
+    assert "By the rule of thumb this hand can make" in text
     assert "If the hand is kept:" in text
     after = "2s 2h 3s 3h 4s 4d 6s 6h 7s 7d 8h 8d Th"
     done = as_json(after, *words[1:], "--given-up", KINGS, "--kept", "1")

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from prial.agents.percentile import Percentile
 from prial.agents.solver_fast import SolverFastPolicy
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import view_of
@@ -70,8 +69,14 @@ def test_every_decision_is_graded_from_what_its_seat_knew(rules: CrashRules, tmp
             assert one.is_best == (one.gives_up_win_share < 1e-9)
         elif view.phase is Phase.EXCHANGE:
             assert one.chosen == (action == layout.exchange)
-            assert one.best == (Percentile().act(view, rng) == layout.exchange)
-            assert (one.chosen == one.best) == (one.gives_up_points == 0)
+            advice = analyst.exchange(view)
+            assert advice is not None
+            sides = (advice.win_share.keep, advice.win_share.exchange)
+            lost = sides[1 - one.chosen] - sides[one.chosen]
+            lost = lost if lost > 2 * advice.win_share.error else 0.0
+            assert one.win_share == sides[one.chosen]
+            assert one.gives_up_win_share == pytest.approx(lost)
+            assert (one.chosen == one.best) == one.is_best
         else:
             assert one.chosen == (action == layout.call)
             assert one.best == (policy.act(view, rng) == layout.call)
