@@ -90,20 +90,27 @@ def prial(*words: str) -> Result:
 
 def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "CHUNK", 20)
-    result = prial("bga", "online", "--rounds", "40", "--jobs", "1")
+    result = prial("bga", "online", "--rounds", "60", "--deep", "40", "--jobs", "1")
     assert result.exit_code == 0
     told = result.stdout.splitlines()
-    assert [line.split(",")[0] for line in told[::2]] == ["bga: 40 rounds", "online: 40 rounds"]
+    assert [line.split(" rounds")[0] for line in told[::2]] == [
+        "bga, many tables at once: 60",
+        "bga, step by step: 40",
+        "online, many tables at once: 60",
+        "online, step by step: 40",
+    ]
     assert all("no fault" in line for line in told[::2])
-    asked = json.loads(prial("--rounds", "20", "--jobs", "1", "--json").stdout)
-    assert {name: result["rounds"] for name, result in asked.items()} == {"online": 20, "bga": 20, "traditional": 20}
+    asked = json.loads(prial("--rounds", "30", "--deep", "20", "--jobs", "1", "--json").stdout)
+    assert list(asked) == ["online", "bga", "traditional"]
+    assert all((result["rounds"], result["deep"]["rounds"]) == (30, 20) for result in asked.values())
+    assert "deep" not in json.loads(prial("bga", "--rounds", "9", "--deep", "0", "--json").stdout)["bga"]
 
     def broken(points: Sequence[int]) -> tuple[float, ...]:
         raise ZeroDivisionError("margins")
 
     monkeypatch.setattr(soak, "margins", broken)
-    result = prial("--rounds", "40", "--jobs", "1")
-    assert (result.exit_code, result.stdout) == (1, "")
+    result = prial("--rounds", "10", "--deep", "40", "--jobs", "1")
+    assert result.exit_code == 1
     assert result.stderr.startswith("Error: margins (seed=1, table=")
 
 
