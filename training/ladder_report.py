@@ -102,10 +102,10 @@ def show_standing(standing: LadderStanding, console: Console) -> None:
 
     for line in headlines(standing):
         console.print(line, soft_wrap=True)
-    console.print("with 95 % intervals")
+    console.print("with 95 % intervals; points are those of a round")
     scores = {score.agent: score for score in standing.agents}
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, title in enumerate(("agent", "rating", "", "win share %", "", "points/round", "games")):
+    for number, title in enumerate(("agent", "rating", "", "win share %", "", "points", "games")):
         table.add_column(title, no_wrap=number > 0, justify="left" if number in {0, 2, 4} else "right", overflow="fold")
     for number in standing.order:
         name = standing.config.names[number]

@@ -55,7 +55,7 @@ class LadderStanding:
         """Numbers of the agents, the best rated first; without ratings in the order of the configuration."""
         if self.ratings is None:
             return list(range(len(self.config.names)))
-        return np.argsort(-self.ratings.values, kind="stable").tolist()
+        return [int(number) for number in np.argsort(-self.ratings.values, kind="stable")]
 
     def pair(self, first: str, second: str) -> PairScore | None:
         """Return how two compare, in either order; None if they have not met."""

@@ -217,7 +217,7 @@ def run_suite(
                 left_out.append(f"{table.title}, against {opponent}: {why.partition(';')[0]}")
                 continue
             fields.append((table, rules, opponent))
-    cells = []
+    cells: list[Cell] = []
     for table, rules, opponent in fields:
         if progress is not None:
             progress(len(cells), len(fields))

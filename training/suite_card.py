@@ -10,7 +10,7 @@ from typing import Any
 from .statistics import Estimate
 from .suite import Card, Cell
 
-__all__ = ["CardError", "beside", "card_dict", "card_page", "read_card"]
+__all__ = ["CardError", "beside", "card_dict", "card_page", "check_field", "read_card"]
 
 FORMAT = 1
 
@@ -163,6 +163,20 @@ def card_page(card: Card) -> str:
     return "\n".join(lines)
 
 
+def check_field(field: str, cards: Sequence[Card]) -> None:
+    """Refuse cards that are not of a field.
+
+    Raises:
+        CardError: names one that is not.
+    """
+    other = next((card for card in cards if card.field != field), None)
+    if other is not None:
+        raise CardError(
+            f"the card of {other.agent} (field {other.field}) cannot be compared with cards of field {field}: suite, games, "
+            "version of prial or the data of its agents differ"
+        )
+
+
 def beside(cards: Sequence[Card]) -> str:
     """Return several cards beside each other as Markdown, the best first: the score, and the lead at each table.
 
@@ -174,12 +188,7 @@ def beside(cards: Sequence[Card]) -> str:
     """
     if not cards:
         return ""
-    other = next((card for card in cards if card.field != cards[0].field), None)
-    if other is not None:
-        raise CardError(
-            f"the cards of {cards[0].agent} (field {cards[0].field}) and {other.agent} (field {other.field}) cannot be "
-            "compared: suite, games, version of prial or the data of its agents differ"
-        )
+    check_field(cards[0].field, cards)
     ordered = sorted(cards, key=lambda card: -card.score.value if card.score else 0.0)
     tables = list(dict.fromkeys(cell.table for card in cards for cell in card.cells))
     rows = [["score", *("-" if card.score is None else _interval(card.score, "+.2f", 100) for card in ordered)]]

@@ -165,6 +165,9 @@ def test_the_command_writes_the_card_and_compares_it(tmp_path: Path) -> None:
         words = ["benchmark", "random", "--quick", "--jobs", "1", "--beside", str(tmp_path / "card.json")]
         second = CliRunner().invoke(app, words)
         assert "## Beside others" in second.stdout
+        whole = CliRunner().invoke(app, ["benchmark", "random", "--beside", str(tmp_path / "card.json")])
+        assert (whole.exit_code, whole.stderr.count("\n")) == (2, 1)
+        assert "cannot be compared" in whole.stderr
         as_json = CliRunner().invoke(app, [*words[:-2], "--json", "--name", "mine"])
         assert json.loads(as_json.stdout)["agent"] == "mine"
 

@@ -45,10 +45,11 @@ def benchmark(
     """
     from ..files import write_whole
     from ..suite import load_suite, run_suite
-    from ..suite_card import beside, card_dict, card_page, read_card
+    from ..suite_card import beside, card_dict, card_page, check_field, read_card
 
     read = load_suite(suite)
     others = [read_card(path) for path in compare or ()]
+    check_field(read.field(quick=quick), others)  # before anything is played
     # An agent that prints does not spoil the output.
     with redirect_stdout(sys.stderr), progress_bar("Playing") as progress:
         card = run_suite(read, agent, name=name, quick=quick, jobs=jobs, progress=progress)
