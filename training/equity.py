@@ -3,7 +3,8 @@
 From every score the same deals are played, by the agent in every seat. What a round leads to gives the chance of each next
 score; a share is the mean of the shares to which its rounds lead. The equations are solved by iteration: scores hardly
 ever stay as they are, so that it settles within a few rounds' worth of steps. Seats with equal scores are averaged, where
-turn order does not count.
+turn order does not count; there every deal is played with the scores in every rotation, so that luck with cards cancels
+(for the same time the variance is 1.3 to 1.7 times smaller, with 2 to 4 players of `online`).
 
 **Errors.** Deals are played in batches. The error of the solution follows from how much the mean outcome of a batch differs
 from the solution, carried through the same equations (the delta method). All scores share their deals: neighbouring shares
@@ -108,6 +109,11 @@ class _Plan:
     deals: int
 
     @property
+    def turns(self) -> int:
+        """How many rotations of the scores play each deal."""
+        return 1 if dealer_matters(self.rules) else self.rules.players
+
+    @property
     def states(self) -> npt.NDArray[np.int32]:
         return round_states(self.rules.players, self.rules.target, ordered=dealer_matters(self.rules))
 
@@ -144,7 +150,7 @@ def solve_equity(
     Args:
         agent: by name, as `prial.agents.make` takes it, or as an object, which plays in this process.
         rules: the rules.
-        rounds_per_state: rounds from every score, rounded up to whole batches.
+        rounds_per_state: deals from every score, rounded up to whole batches.
         seed: of the deals and of the agent's chance.
         jobs: processes; the table does not depend on it.
         max_asked: at most so many scores at which the agent is asked.
@@ -191,7 +197,7 @@ def solve_equity(
     )
     flows = [flow for _, flow in sorted(pieces, key=lambda piece: piece[0])]
     rows = _cells(states, states, ordered=ordered)
-    weights = np.bincount(rows.reshape(-1), minlength=states.size).astype(np.float64) * plan.deals
+    weights = np.bincount(rows.reshape(-1), minlength=states.size).astype(np.float64) * plan.deals * plan.turns
     values, errors = _solved(flows, weights)
     shares = values[rows].T
     asked = np.unique(plan.asked)
@@ -231,15 +237,18 @@ def _batch(plan: _Plan, agent: Agent, number: int, tick: Tick) -> _Flow:
     """Play one batch of deals from every state."""
     states, ordered = plan.states, dealer_matters(plan.rules)
     rows = _cells(states, states, ordered=ordered)
+    seated = np.concatenate([np.roll(states, turn, axis=1) for turn in range(plan.turns)])
+    cells = np.concatenate([np.roll(rows, turn, axis=1) for turn in range(plan.turns)])
+    asked = np.concatenate([plan.asked + turn * len(states) for turn in range(plan.turns)])
     rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_AGENT_BRANCH, number)))
-    at_once = max(1, _TABLES // len(states))
+    at_once = max(1, _TABLES // len(seated))
     first, stop = number * plan.deals, (number + 1) * plan.deals
     flows = []
     for start in range(first, stop, at_once):
         tick(0)
         deals = np.arange(start, min(start + at_once, stop))
-        ended, scores, shares = _rounds(plan.rules, agent, states, plan.asked, deals, seed=plan.seed, rng=rng)
-        where = np.repeat(rows, len(deals), axis=0)
+        ended, scores, shares = _rounds(plan.rules, agent, seated, asked, deals, seed=plan.seed, rng=rng)
+        where = np.repeat(cells, len(deals), axis=0)
         won = np.bincount(where[ended].reshape(-1), shares[ended].reshape(-1), states.size).astype(np.float64)
         steps = where[~ended].astype(np.int64) * states.size + _next_cells(states, scores[~ended], ordered=ordered)
         keys, counts = np.unique(steps, return_counts=True)

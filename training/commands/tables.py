@@ -103,7 +103,7 @@ def equity(
     players: PlayersOption = None,
     settings: SetOption = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, metavar="N", help="Rounds from every score, on the same deals.")
+        int, typer.Option("--rounds", min=1, metavar="N", help="Deals from every score, the same for all.")
     ] = 4000,
     seed: SeedOption = 1,
     most_asked: Annotated[
