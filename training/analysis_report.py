@@ -55,7 +55,7 @@ def ranking_text(analyst: Analyst, ranking: Ranking, *, top: int, width: int, sy
     lines += wrapped(hand_worth_sentence(ranking), width=width)
     if ranking.exchange is not None:
         lines += wrapped(exchange_sentence(ranking.exchange), width=width)
-        lines += wrapped("If the hand is kept:", width=width)
+        lines += wrapped("If the hand is kept, and nothing more is known of the others:", width=width)
     count = f"{len(rated)} undominated arrangement{'' if len(rated) == 1 else 's'}"
     by = "win share" if ranking.objective == "win" else "points"
     lines.append(count if len(rated) == 1 else f"{count}, the best first, by {by}" + _shown(top, len(rated)))
