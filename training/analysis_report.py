@@ -227,24 +227,28 @@ def _decision_head(one: Graded, names: Sequence[str]) -> str:
 def _decision_lines(analyst: Analyst, one: Graded, *, symbols: bool) -> Iterator[str]:
     view = one.view
     if view.phase is not Phase.ARRANGE:
-        held = sorted((Card(card) for card in view.cards), reverse=True)
-        if view.phase is Phase.CALL and view.laid is not None:
-            yield Arrangement.from_index(view.laid, held, view.rules).format(symbols=symbols)
-        else:
-            yield format_cards(held, symbols=symbols)
-        chosen, best = _choice_words(one)
-        yield f"{chosen.capitalize()}; better: {best}."
-        advice = analyst.exchange(view)
-        if view.phase is Phase.EXCHANGE and advice is not None:
-            yield exchange_sentence(advice)
+        yield from _choice_lines(analyst, one, symbols=symbols)
         return
     ranking = analyst.ranked(view)
-    laid = analyst.rated(view, one.chosen)
-    best = ranking.rated[0]
+    laid, best = analyst.rated(view, one.chosen), ranking.rated[0]
     for label, rated in (("Laid:", laid), ("Better:", best)):
         yield f"{label} {_laid_words(rated.arrangement, symbols=symbols)}"
         yield f"{_worth(rated)}. {_chances(rated)}"
     yield f"Against it, with what was laid {why_between(analyst, ranking, laid, best)}"
+
+
+def _choice_lines(analyst: Analyst, one: Graded, *, symbols: bool) -> Iterator[str]:
+    view = one.view
+    held = sorted((Card(card) for card in view.cards), reverse=True)
+    if view.laid is None:
+        yield format_cards(held, symbols=symbols)
+    else:
+        yield _laid_words(Arrangement.from_index(view.laid, held, view.rules), symbols=symbols)
+    chosen, best = _choice_words(one)
+    yield f"{chosen.capitalize()}; better: {best}."
+    advice = analyst.exchange(view) if view.phase is Phase.EXCHANGE else None
+    if advice is not None:
+        yield exchange_sentence(advice)
 
 
 def grades_json(grades: Grades, *, game: int) -> dict[str, Any]:

@@ -78,7 +78,8 @@ def why_between(analyst: Analyst, ranking: Ranking, one: Rated, other: Rated) ->
     objective = ranking.objective
     parts = analyst.parts(ranking.view, one, other, objective)
     total = one.worth(objective) - other.worth(objective)
-    gains, losses = [], []
+    gains: list[str] = []
+    losses: list[str] = []
     for hand, part in sorted(enumerate(parts), key=lambda item: -abs(item[1])):
         if abs(part) >= _LEAST[objective]:
             (gains if part > 0 else losses).append(_part(one, other, hand, part, objective))
