@@ -131,8 +131,8 @@ class Contexts:
                 quads = np.array([own_quads] + [0] * (n - 1), np.int64)
                 points, after = np.empty((count, n), np.int64), np.empty((count, n), np.int64)
                 won = np.empty((count, n), np.int64)
-                arguments: tuple[Any, ...] = (self._numbers, quads, calls, np.array(scores, np.int64), dealer)
-                kernels.settle_leaves(*arguments, points, after, won)
+                before = np.array(scores, np.int64)
+                kernels.settle_leaves(self._numbers, quads, calls, before, dealer, points, after, won)
                 rows.append(self._worth(points, after, won, dealer))
             options.append(rows)
         return np.array(options)
@@ -149,7 +149,7 @@ class Contexts:
             margin: Floats = points[:, 0] - (points.sum(axis=1) - points[:, 0]) / (n - 1)
             return margin
         winners = won.sum(axis=1)
-        worth = won[:, 0] / np.maximum(winners, 1)
+        worth: Floats = won[:, 0] / np.maximum(winners, 1)
         going_on = np.flatnonzero(winners == 0)
         next_dealer = np.full(len(going_on), (dealer + 1) % n)
         worth[going_on] = self._table.equity.shares_at(after[going_on], next_dealer)[:, 0]

@@ -70,7 +70,8 @@ class SolverFastPolicy(BaseAgent):
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call where it is worth more: bool (n,)."""
         passing, calling = self.values(views, _as_laid(views))
-        return calling > passing
+        better: Choices = calling > passing
+        return better
 
     def values(self, views: ViewBatch, found: CandidateBatch) -> Floats:
         """Return what arrangements are worth: float64 (options, m); two options, pass and call, where crashes are called.

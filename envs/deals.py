@@ -59,7 +59,7 @@ class _Generator(threading.local):
         for place, value in enumerate(counter):
             self._state["state"]["counter"][place] = value
         self._state["buffer_pos"] = 4  # the words of another counter are left over: start with a new block
-        self._bits.state = self._state
+        self._bits.state = self._state  # type: ignore[assignment]  # numpy types its state too narrowly
         raw: list[int] = self._bits.random_raw(count).tolist()
         return raw
 

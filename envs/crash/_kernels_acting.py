@@ -113,7 +113,7 @@ def _undominated_picks(found: Any, count_found: Any, picks: Any, room: Any) -> A
         mask = found[i] >> np.uint64(shift) & MASK
         if mask and found[i] >> prefix == picks >> prefix:
             seen[_colex(mask)] = True
-    count = 0
+    count = np.int64(0)
     for triple in range(_MOST):
         offered[count] = triple
         count += np.int64(seen[triple])

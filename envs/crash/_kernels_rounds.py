@@ -219,7 +219,7 @@ def comparison_winners(values: Any, hands: Any, winners: Any) -> None:
     """Write who alone laid the strongest hand at each position, -1 for nobody; `values` one a seat."""
     for hand in range(hands):
         shift = np.uint64(48 - 12 * hand)
-        best, winner = ZERO, np.int64(-1)
+        best, winner = ZERO, -1
         for seat in range(len(values)):
             laid = values[seat] >> shift & FIELD
             if laid > best:
@@ -249,7 +249,7 @@ def settle_winners(  # noqa: PLR0911
         How the game ended (`NO_REASON` if it goes on), and who crashed (-1 for nobody, or where it was not reached).
     """
     n = r.players
-    crasher = np.int64(-1)
+    crasher: Any = np.int64(-1)
     if r.hands >= 2:
         crasher = np.int64(winners[0])
         for hand in range(1, r.hands):

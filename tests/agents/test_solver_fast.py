@@ -219,7 +219,7 @@ def test_a_table_ships_for_every_rule_set_and_number_of_players(name: str) -> No
 @pytest.mark.parametrize("name", list(standard_solver_rules()))
 def test_agent_passes_the_check(name: str) -> None:
     rules = standard_solver_rules()[name]
-    agents.check_agent(agents.make("solver-fast"), rules)
+    agents.check_agent(agents.make("solver-fast"), rules=rules, games=2)
 
 
 def test_decisions_do_not_depend_on_the_batch_nor_on_threads() -> None:

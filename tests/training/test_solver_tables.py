@@ -1,0 +1,137 @@
+"""Making tables for `solver-fast`: what is counted, what is fitted, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from prial import agents
+from prial.agents.solver_fast import SolverFastPolicy
+from prial.agents.solver_table import needs_states, read_solver_table
+from prial.envs.crash.game import Game
+from prial.envs.crash.observation import view_of
+from prial.envs.crash.partitions import candidates_of
+from prial.envs.crash.rules import CrashRules
+from prial.training.cli import app
+from prial.training.solver_tables import (
+    _curves,
+    _with_cards,
+    _with_scores,
+    make_solver_table,
+    solver_command,
+    survey,
+    write_solver_table,
+)
+
+# Six cards and two hands: rounds are cheap, and there is a percentile table only for what ships, so the rules are bga's.
+RULES = CrashRules.preset("bga", players=5, target=3)
+
+
+@pytest.mark.parametrize("name", ["online", "bga"])
+def test_a_survey_is_what_games_lay(name: str) -> None:
+    rules = CrashRules.preset(name)
+    agent, rng = agents.make("percentile"), np.random.default_rng(0)
+    scores = np.array([[0, 0, 0], [1, 2, 3], [6, 6, 5]])
+    seen = survey(agent, rules, scores, seed=4)
+    for row, start in enumerate(scores.tolist()):
+        game = Game(rules, seed=4, table=row, scores=start, episode="round")
+        first = tuple(game.hands)
+        while not game.is_over:
+            seat = game.pending[0]
+            game.step(agent.act(view_of(game, seat), rng), seat)
+        assert [tuple(hand) for hand in seen.cards[row].tolist()] == list(game.hands)
+        assert seen.kept[row].tolist() == [choice is False for choice in game.exchanges]
+        for seat in range(3):
+            laid = candidates_of(int(game.laid[seat] or 0), game.hands[seat], rules)
+            shifts = [48, 36, 24, 12]
+            assert [int(seen.values[row, seat]) >> shift & 0xFFF for shift in shifts] == laid.strengths[0].tolist()
+            given_up = list(first[seat]) if game.exchanges[seat] else [-1] * 13
+            assert seen.given_up[row, seat].tolist() == given_up
+
+
+def test_curves_are_cumulative_shares() -> None:
+    curves = _curves(np.array([[3, 0], [5, 0], [5, 741], [9, 2]]))
+    assert curves[0, [0, 3, 4, 5, 6, 9, 10, 742]].tolist() == [0, 0, 0.25, 0.25, 0.75, 0.75, 1, 1]
+    assert curves[1, [0, 1, 2, 3, 741, 742]].tolist() == [0, 0.5, 0.5, 0.75, 0.75, 1]
+
+
+def test_the_fits_find_what_is_there() -> None:
+    """Known cards and scores shift what is laid as counted directly, where there is much to count."""
+    rules = CrashRules.preset("online", players=2)
+    table = make_solver_table(rules, rounds=40, deals=2000, iterations=1, seed=3)
+    policy = SolverFastPolicy(rules, table)
+    seen = survey(policy, rules, np.zeros((20_000, 2), int), seed=9)
+    fitted, told = _with_cards(table, rules, seen, 1.0)
+    assert 0.5 < told["cards_explained"] <= 1
+    aces = (seen.cards[:, 0] >= 48).sum(axis=1)
+    strengths = (seen.values[:, 1] >> np.uint64(48) & np.uint64(0xFFF)).astype(int)
+    cut = int(np.median(strengths))
+    features = np.empty((len(aces), 44))
+    from prial.agents import _kernels_solver as kernels
+
+    kernels.card_features(seen.cards[:, 0], seen.given_up[:, 0], features, 0, len(aces))
+    predicted = (
+        fitted.below[0, 0, cut] + (features - fitted.card_means) @ fitted.card_axes @ fitted.card_basis[0, 0, cut]
+    )
+    for some in (aces == 0, aces >= 2):
+        assert predicted[some].mean() == pytest.approx((strengths[some] < cut).mean(), abs=0.02)
+    scores = np.repeat(np.array([[0, 0], [6, 6]]), 8000, axis=0)
+    everywhere = survey(agents.make("greedy"), rules, scores, seed=5)
+    shifted, more = _with_scores(fitted, rules, _all_states(everywhere, rules, table.cap), 1.0)
+    assert more["largest_shift"] >= 0
+    assert shifted.by_score.shape[0] == len(needs_states(table.cap, 2))
+
+
+def _all_states(seen: object, rules: CrashRules, cap: int) -> object:
+    """The same survey with its scores spread over all states."""
+    from dataclasses import replace
+    from itertools import product
+
+    states = rules.target - np.array(list(product(range(1, cap + 1), repeat=rules.players)))
+    return replace(seen, scores=states[np.arange(len(seen.scores)) % len(states)].astype(np.int32))  # type: ignore[type-var, attr-defined]
+
+
+def test_the_same_seed_makes_the_same_table_on_any_number_of_threads(tmp_path: Path) -> None:
+    tables = [
+        make_solver_table(RULES, rounds=30, deals=1500, iterations=2, seed=5, threads=threads) for threads in (1, 2)
+    ]
+    assert tables[0].to_json() == tables[1].to_json()
+    assert tables[0].fits(RULES)
+    write_solver_table(tables[0], tmp_path / "five.json")
+    again = read_solver_table((tmp_path / "five.json").read_text(encoding="utf-8"), "five")
+    assert again.about["command"] == solver_command(RULES, rounds=30, deals=1500, iterations=2, seed=5)
+    agents.check_agent(agents.make("solver-fast", table=tmp_path / "five.json"), rules=RULES, games=2)
+
+
+@pytest.mark.parametrize("option", ["rounds", "deals", "iterations"])
+def test_numbers_out_of_range_are_refused(option: str) -> None:
+    with pytest.raises(ValueError, match=f"{option}=0: expected 1 or more"):
+        make_solver_table(RULES, **{option: 0})
+
+
+def test_the_command_makes_a_table(tmp_path: Path) -> None:
+    out = tmp_path / "mine.json"
+    words = [
+        "tables",
+        "solver",
+        "--rules",
+        "bga",
+        "--players",
+        "5",
+        "--set",
+        "target=2",
+        "--rounds",
+        "10",
+        "--deals",
+        "300",
+        "--iterations",
+        "1",
+    ]
+    result = CliRunner().invoke(app, [*words, "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert "Wrote" in result.output
+    assert json.loads(out.read_text(encoding="utf-8"))["options"]["target"] == 2
