@@ -52,6 +52,15 @@ class Side:
         """What exchanging has more."""
         return self.exchange - self.keep
 
+    def lost(self, *, exchanged: bool) -> float:
+        """Return what a choice gives up; 0 if the difference is within two standard errors.
+
+        >>> Side(keep=0.3, exchange=0.35, error=0.01).lost(exchanged=False) > 0.04
+        True
+        """
+        lost = -self.gain if exchanged else self.gain
+        return lost if lost > 2 * self.error else 0.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:

@@ -19,7 +19,6 @@ from ..envs.crash.partitions import laid_many
 from ..envs.crash.record import GameRecord, RoundRecord
 from ..envs.crash.starts import turn_order
 from .analysis import Analyst
-from .analysis_exchange import Side
 
 __all__ = ["Graded", "Grades", "grade_record"]
 
@@ -190,7 +189,7 @@ def _exchanges(rows: _Made, analyst: Analyst) -> Iterator[Graded]:
         advice = analyst.exchange(view)
         assert advice is not None  # it was asked
         share, points = ((side.keep, side.exchange) for side in (advice.win_share, advice.points))
-        lost, lost_points = (_lost(side, chosen=bool(chosen)) for side in (advice.win_share, advice.points))
+        lost, lost_points = (side.lost(exchanged=bool(chosen)) for side in (advice.win_share, advice.points))
         yield Graded(
             round_number=number,
             view=view,
@@ -201,12 +200,6 @@ def _exchanges(rows: _Made, analyst: Analyst) -> Iterator[Graded]:
             points=points[chosen],
             best_points=points[chosen] + lost_points,
         )
-
-
-def _lost(side: Side, *, chosen: bool) -> float:
-    """What a choice about the exchange gives up; nothing within two standard errors."""
-    lost = -side.gain if chosen else side.gain
-    return lost if lost > 2 * side.error else 0.0
 
 
 def _arrangements(rows: _Made, analyst: Analyst) -> Iterator[Graded]:

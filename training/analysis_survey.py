@@ -28,7 +28,7 @@ from ..envs.crash.rules import CrashRules
 from ..envs.deals import DealStream
 from .analysis import Analyst
 
-__all__ = ["HandsSurvey", "Others", "Prial", "Rivals", "survey_hands"]
+__all__ = ["Exchanges", "HandsSurvey", "Others", "Prial", "Rivals", "survey_hands"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -41,6 +41,7 @@ _SHOWN = (
     *("AcAdKc", "9c9dAc", "4c4dAc"),
 )
 _WANTED = (0.25, 0.5, 0.75)
+_CHECKED = 60  # hands valued both ways, kept and exchanged
 _CRASHES = (0.05, 0.1, 0.2, 0.5)
 
 
@@ -94,6 +95,25 @@ class Rivals:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanges:
+    """Whether to exchange.
+
+    Attributes:
+        below: by how many have kept, the threshold in points and the share of hands below it.
+        checked: how many hands were valued both ways, with sampled spare hands, for the first to be asked.
+        better: share of those that win more often exchanged.
+        otherwise: share of those that the threshold decides otherwise, by more than two standard errors.
+        cost: win share given up by that, on average over those checked.
+    """
+
+    below: tuple[tuple[float, float], ...]
+    checked: int
+    better: float
+    otherwise: float
+    cost: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HandsSurvey:
     """What good play does with many hands. Lists by hand start with Hand 1; shares and chances are from 0 to 1.
 
@@ -111,7 +131,7 @@ class HandsSurvey:
         prials: by rank, 3 first.
         rivals: runs against flushes, by position.
         others: other ways of playing.
-        exchange: by how many have kept, the threshold in points and the share of hands below it; None without an exchange.
+        exchange: None without an exchange.
     """
 
     rules: Mapping[str, Any]
@@ -128,7 +148,7 @@ class HandsSurvey:
     prials: tuple[Prial, ...]
     rivals: tuple[Rivals, ...]
     others: tuple[Others, ...]
-    exchange: tuple[tuple[float, float], ...] | None
+    exchange: Exchanges | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -186,7 +206,7 @@ def survey_hands(
             *_others(rules, analyst, views, win[best], points[best_points]),
             _other("points", win[best], win[best_points], np.zeros(deals)),
         ),
-        exchange=_exchange(rules, found),
+        exchange=_exchanges(analyst, views, found) if rules.has_exchange else None,
     )
 
 
@@ -311,10 +331,18 @@ def _other(name: str, best: Floats, win: Floats, points_lost: Floats) -> Others:
     )
 
 
-def _exchange(rules: CrashRules, found: CandidateBatch) -> tuple[tuple[float, float], ...] | None:
-    if not rules.has_exchange:
-        return None
+def _exchanges(analyst: Analyst, views: ViewBatch, found: CandidateBatch) -> Exchanges:
+    rules = analyst.rules
     table = find_table(rules)
     values = arrangement_values(found, table.win_chances(), rules=rules, weight=crash_weight(rules))
     worth = np.maximum.reduceat(values, found.offsets[:-1])
-    return tuple((threshold, float((worth < threshold).mean())) for threshold in table.exchange_below)
+    asked = [analyst.exchange(views[row]) for row in range(min(_CHECKED, len(views)))]
+    known = [one for one in asked if one is not None]
+    lost = [one.win_share.lost(exchanged=one.exchanges) for one in known]
+    return Exchanges(
+        below=tuple((threshold, float((worth < threshold).mean())) for threshold in table.exchange_below),
+        checked=len(known),
+        better=float(np.mean([one.win_share.gain > 0 for one in known])),
+        otherwise=float(np.mean([loss > 0 for loss in lost])),
+        cost=float(np.mean(lost)),
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from ..envs.crash.rules import CrashRules
 from .analysis_report import wrapped
-from .analysis_survey import HandsSurvey
+from .analysis_survey import Exchanges, HandsSurvey
 from .analysis_words import percent
 
 __all__ = ["SURVEY_PARTS", "columns", "survey_text"]
@@ -126,11 +126,19 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, str, li
                 ("others who have kept", "below", "share of hands"),
                 *(
                     (f"{kept}", f"{threshold:.2f}", percent(share))
-                    for kept, (threshold, share) in enumerate(found.exchange)
+                    for kept, (threshold, share) in enumerate(found.exchange.below)
                 ),
             ],
-            "",
+            _checked(found.exchange),
         )
+
+
+def _checked(found: Exchanges) -> str:
+    return (
+        f"The first {found.checked} valued both ways by the solver, asked first: exchanging is better for "
+        f"{percent(found.better)}; the rule above decides {percent(found.otherwise)} otherwise by more than two standard "
+        f"errors and gives up {_pp(found.cost)} of win share on average."
+    )
 
 
 def _pp(share: float) -> str:

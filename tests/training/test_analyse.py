@@ -327,7 +327,11 @@ def test_a_survey_of_an_exchange_and_its_text(table_of: Any, tmp_path: Path) -> 
     path = table_of(BGA)
     found = survey_hands(BGA, scores=(0, 0, 0), deals=40, table=path)
     assert found.exchange is not None
-    assert sorted(found.exchange) == sorted(found.exchange, key=lambda row: row[1])  # a higher threshold, more hands
+    below = found.exchange.below
+    assert sorted(below) == sorted(below, key=lambda row: row[1])  # a higher threshold, more hands
+    assert found.exchange.checked == 40
+    assert 0 < found.exchange.better < 1
+    assert (found.exchange.cost > 0) == (found.exchange.otherwise > 0)
     result = prial("--survey", "40", "--rules", "bga", "--table", path)
     assert result.exit_code == 0
     for title in ("What it lays", "Three of a kind", "A run or a flush", "Other ways", "Exchange a hand whose best"):
