@@ -31,6 +31,7 @@ from .commands import (
     exploit,
     export,
     ladder,
+    luck,
     play,
     quickstart,
     replay,
@@ -123,6 +124,7 @@ app.command("cache")(cache.cache)
 app.command("exploit")(exploit.exploit)
 app.command("export")(export.export)
 app.command("ladder")(ladder.ladder)
+app.command("luck")(luck.luck)
 app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)
 app.command("play")(play.play)
