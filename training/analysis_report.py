@@ -58,7 +58,9 @@ def ranking_text(analyst: Analyst, ranking: Ranking, *, top: int, width: int, sy
         lines += wrapped("If the hand is kept, and nothing more is known of the others:", width=width)
     count = f"{len(rated)} undominated arrangement{'' if len(rated) == 1 else 's'}"
     by = "win share" if ranking.objective == "win" else "points"
-    lines.append(count if len(rated) == 1 else f"{count}, the best first, by {by}" + _shown(top, len(rated)))
+    lines += wrapped(
+        count if len(rated) == 1 else f"{count}, the best first, by {by}{_shown(top, len(rated))}", width=width
+    )
     for place, one in enumerate(rated[:top]):
         lines.append("")
         lines += wrapped(
@@ -73,7 +75,9 @@ def ranking_text(analyst: Analyst, ranking: Ranking, *, top: int, width: int, sy
 
 
 def _shown(top: int, count: int) -> str:
-    return f"; the first {top}:" if top < count else ":"
+    if top >= count:
+        return ":"
+    return "; the first:" if top == 1 else f"; the first {top}:"
 
 
 def _situation(view: PlayerView) -> str:
@@ -234,7 +238,7 @@ def _decision_lines(analyst: Analyst, one: Graded, *, symbols: bool) -> Iterator
     for label, rated in (("Laid:", laid), ("Better:", best)):
         yield f"{label} {_laid_words(rated.arrangement, symbols=symbols)}"
         yield f"{_worth(rated)}. {_chances(rated)}"
-    yield f"Against it, with what was laid {why_between(analyst, ranking, laid, best)}"
+    yield f"What was laid, against it: {why_between(analyst, ranking, laid, best)}"
 
 
 def _choice_lines(analyst: Analyst, one: Graded, *, symbols: bool) -> Iterator[str]:
