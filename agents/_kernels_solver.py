@@ -200,9 +200,7 @@ def arrangement_chances(
         for i in range(offsets[row], offsets[row + 1]):
             for hand in range(chances.shape[1]):
                 strength = np.int64(strengths[i, hand])
-                _chances(
-                    strength, below[faced], alone[faced], kinds[faced], basis, hand, places[row], chances[i, hand]
-                )
+                _chances(strength, below[faced], alone[faced], kinds[faced], basis, hand, places[row], chances[i, hand])
 
 
 @kernel(nogil=True)
