@@ -103,8 +103,12 @@ class LadderConfig(BaseModel):
 
     @property
     def line_ups(self) -> tuple[tuple[int, ...], ...]:
-        """Numbers of the agents at each table that is played, those of a meeting one after the other."""
-        numbers, players = range(len(self.agents)), self.made_rules().players
+        """Numbers of the agents at each table that is played, those of a meeting one after the other.
+
+        Agents sit in the order of their names, so that the order of the configuration changes no result.
+        """
+        names, players = self.names, self.made_rules().players
+        numbers = sorted(range(len(names)), key=names.__getitem__)
         if self.meetings == "tables":
             return tuple(combinations(numbers, players))
         return tuple(

@@ -18,6 +18,8 @@ from prial.envs.crash.rules import CrashRules
 from prial.training.arena import run_arena
 from prial.training.ladder import run_ladder
 from prial.training.ladder_config import LadderConfig, load_ladder
+from prial.training.ladder_page import ladder_page
+from prial.training.ladder_report import headlines
 from prial.training.ladder_results import LadderFileError, read_results
 from prial.training.ladder_standing import circles_among, standing_of
 
@@ -49,18 +51,31 @@ def test_a_ladder_of_two_is_an_arena(tmp_path: Path) -> None:
 
 def test_every_two_meet_with_each_alone_against_the_other() -> None:
     config = LadderConfig(agents=["greedy", "random", "balanced"], players=4)
-    assert config.line_ups[:2] == ((0, 1, 1, 1), (0, 0, 0, 1))
+    assert config.line_ups[:2] == ((2, 0, 0, 0), (2, 2, 2, 0))  # in the order of their names
     assert len(config.line_ups) == 6
-    assert config.chunks((0, 1, 1, 1)) == -(-1200 // (8 * 60))
+    assert config.chunks((2, 0, 0, 0)) == -(-1200 // (8 * 60))
     tables = LadderConfig(agents=["greedy", "random", "balanced"], players=2, meetings="tables")
-    assert tables.line_ups == ((0, 1), (0, 2), (1, 2))
+    assert tables.line_ups == ((2, 0), (2, 1), (0, 1))
+
+
+def test_a_ladder_of_tables_is_an_arena_of_all_line_ups(tmp_path: Path) -> None:
+    names = ["percentile", "greedy", "balanced", "solver-fast"]
+    config = LadderConfig(agents=names, players=3, meetings="tables", games=60, chunk_boards=5, seed=3)
+    standing = standing_of(config, run_ladder(config, tmp_path / "results.jsonl", jobs=1), resamples=20)
+    arena = run_arena(names, rules=config.made_rules(), games=240, seed=3, jobs=1)
+    assert standing.games == arena.games
+    for own, other in zip((*standing.agents, *standing.pairs), (*arena.agents, *arena.pairs), strict=True):
+        assert own.games == other.games
+        for measure in ("win_share", "points_per_round"):
+            assert getattr(own, measure).interval == pytest.approx(getattr(other, measure).interval)
+    assert [pair.first for pair in standing.pairs] == [pair.first for pair in arena.pairs]
 
 
 def test_processes_order_and_company_change_no_result(tmp_path: Path) -> None:
     run_ladder(SMALL, tmp_path / "one.jsonl", jobs=1)
     run_ladder(SMALL, tmp_path / "two.jsonl", jobs=2)
     assert sorted(whole_lines(tmp_path / "one.jsonl")) == sorted(whole_lines(tmp_path / "two.jsonl"))
-    more = SMALL.model_copy(update={"agents": LadderConfig(agents=["balanced", "greedy", "random"], players=2).agents})
+    more = SMALL.model_copy(update={"agents": LadderConfig(agents=["random", "balanced", "greedy"], players=2).agents})
     alone, in_company = (read_results(tmp_path / "one.jsonl", SMALL), run_ladder(more, tmp_path / "more.jsonl", jobs=1))
     for key, chunk in alone.chunks.items():
         assert chunk.to_dict() == in_company.chunks[key].to_dict()
@@ -86,6 +101,9 @@ def test_three_bots_in_a_circle_show(tmp_path: Path) -> None:
     standing = standing_of(CIRCLE, run_ladder(CIRCLE, tmp_path / "results.jsonl", jobs=1), resamples=100)
     assert [pair.ahead for pair in standing.pairs] == ["paper", "rock", "scissors"]
     assert standing.circles == (("paper", "rock", "scissors"),)
+    line = "in a circle: paper beats rock beats scissors beats paper"
+    assert line in headlines(standing)
+    assert line in ladder_page(standing, None)
     assert standing.ratings is not None
     assert standing.ratings.values == pytest.approx([0, 0, 0], abs=60)  # one number hides it
 
