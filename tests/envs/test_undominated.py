@@ -250,19 +250,20 @@ def test_the_search_says_when_its_buffer_is_full() -> None:
     deal = np.array(ids(read_cards(next(iter(LARGE)))), np.int8)
     rules = CrashRules.preset("online")
     table = strength_table(rules.flush_order, rules.lowest_class)
-    keys, unsorted = np.empty(286, np.int64), np.empty(286 + 32, np.int32)
-    count = _kernels._sorted_triples(deal, table, unsorted, keys)
-    holders, rows = np.empty((14, 5), np.uint64), np.empty((286, 5), np.uint64)
-    slots, strong, quads = np.empty(286, np.uint64), np.empty(286, np.uint64), np.empty(3, np.uint64)
-    second, third = np.empty(5, np.uint64), np.empty(5, np.uint64)
-    _kernels._disjoint_rows(keys, count, 5, holders, rows, slots, strong)
+    room = _kernels.make_scratch()
+    count = _kernels.look_up_keys(deal, table, room.looked_up, room.keys)
+    _kernels.sort_triples(room.keys, count, room.slots, room.strong)
+    assert count <= 128
     sizes = {}
     for size in (4, 64, 676, 678, 1024):
         found, laid = np.empty(size, np.uint64), np.empty(size, np.uint64)
-        sizes[size] = _kernels._search(count, rows, slots, strong, quads, 0, second, third, found, laid)
-        for search in (_kernels._search_few, _kernels._search_many):  # both lengths of rows come to the same
-            again = search(count, rows, slots, strong, quads, 0, second, third, found, laid)
-            assert again == sizes[size] or (search is _kernels._search_few and count > 128)
+        given = (room.slots, room.strong, room.quads, 0, _kernels.REACH[4], found, laid)
+        sizes[size] = _kernels.search_few(count, room.rows, *given)
+        first = found.copy(), laid.copy()
+        assert _kernels.search_many(count, room.rows, *given) == sizes[size]  # both lengths of rows come to the same
+        if sizes[size] > 0:
+            assert (found[: sizes[size]] == first[0][: sizes[size]]).all()
+            assert (laid[: sizes[size]] == first[1][: sizes[size]]).all()
     assert sizes == {4: -1, 64: -1, 676: -1, 678: sizes[678], 1024: 676}
     assert sizes[678] in (-1, 676)
 

@@ -30,6 +30,7 @@ ENVS_LAYERS = (
     {"brag", "hands_picture"},
     {"crash.rules", "crash.presets"},
     {
+        "crash._kernels_lanes",
         "crash._kernels_search",
         "crash._kernels",
         "crash.partitions",
