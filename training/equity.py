@@ -45,6 +45,7 @@ Ints = npt.NDArray[np.int64]
 
 _BATCHES = 20  # for the errors
 _TABLES = 40_000  # played at once
+_ROOM = 20_000_000  # steps carried at once
 _EXACT = 1e-12  # change of a share at which the iteration ends
 _HELD_OUT = 24  # scores that were not asked for, looked at
 _AGENT_BRANCH = 0x45515549  # keeps the agent's chance apart from any other branch of the same seed
@@ -338,7 +339,9 @@ def _solved(flows: list[_Flow], weights: Floats) -> tuple[Floats, Floats]:
     for number, flow in enumerate(flows):
         led = np.bincount(flow.keys // cells, flow.counts * values[flow.keys % cells], cells)
         surprises[:, number] = (led + flow.won) / known - np.where(weights > 0, values, 0.0)
-    carried = _iterated(whole.keys, chances, surprises)
+    at_once = max(1, _ROOM // max(1, len(whole.keys)))
+    parts = [surprises[:, first : first + at_once] for first in range(0, len(flows), at_once)]
+    carried = np.concatenate([_iterated(whole.keys, chances, part) for part in parts], axis=1)
     return values, carried.std(axis=1, ddof=1) / math.sqrt(len(flows))
 
 
