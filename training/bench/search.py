@@ -18,6 +18,7 @@ from ...envs.crash.partitions import partition_table, undominated, undominated_m
 from ...envs.crash.rules import CrashRules
 from ...envs.deals import DealStream
 from .core import Figure, Plan, Section, figure, ratios, seconds_of
+from .search_parts import measure_parts
 
 __all__ = ["measure_search", "random_deals", "scan_values", "search_values"]
 
@@ -96,6 +97,7 @@ def measure_search(plan: Plan) -> Section:
         figure("that scan over search", "times", ratios(short, search)),
         figure("search, quads counted", "us a deal", counted),
         _single_deals(plan),
+        *measure_parts(plan, deals, rules),
     )
     return Section(name="search", title="Undominated arrangements of random 13-card deals, one core", figures=figures)
 
