@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
+from itertools import pairwise
 from typing import Any
+
+from .whole_numbers import whole_number
 
 __all__ = ["default_threads", "split_rows", "usable_threads"]
 
@@ -34,9 +37,10 @@ def usable_threads(threads: int | None) -> int:
     """
     if threads is None:
         return default_threads()
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    number = whole_number(threads)
+    if number is None or number < 1:
         raise ValueError(f"threads={threads!r}: expected a whole number from 1, or None for one a core")
-    return threads
+    return number
 
 
 @cache
@@ -61,6 +65,12 @@ def split_rows(loop: Callable[..., Any], rows: int, threads: int, *arguments: An
     if parts == 1:
         return [loop(*arguments, 0, rows)]
     pool = _pool(os.getpid(), threads - 1)
-    others = [pool.submit(loop, *arguments, bounds[part], bounds[part + 1]) for part in range(1, parts)]
-    first = loop(*arguments, 0, bounds[1])
-    return [first, *(other.result() for other in others)]
+    others: list[Future[Any]] = []
+    try:
+        for begin, end in pairwise(bounds[1:]):
+            others.append(pool.submit(loop, *arguments, begin, end))
+        first = loop(*arguments, 0, bounds[1])
+        return [first, *(other.result() for other in others)]
+    except BaseException:
+        wait(others)  # the others go on writing after Ctrl-C, and the caller must not see half of it
+        raise

@@ -20,15 +20,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from ..whole_arrays import whole_array
+from ..whole_numbers import whole_number
 from .actions import action_layout
 from .events import Deal, GameResult, Termination
-from .game import Episode, Game
+from .game import Episode, Game, Phase
+from .observation import ViewBatch
 from .rules import CrashRules, RulesError
 from .starts import check_scores, turn_order
 
@@ -45,6 +49,7 @@ __all__ = [
     "rules_numbers",
     "set_starts",
     "table_numbers",
+    "views_of",
 ]
 
 REASONS: tuple[Termination | None, ...] = (
@@ -54,7 +59,6 @@ REASONS: tuple[Termination | None, ...] = (
     Termination.MAX_ROUNDS,
     Termination.ROUND,
 )
-"""How a game ended, by the number in `StepOutcome.reason`; None while it goes on."""
 """How a game ended, by the number in `StepOutcome.reason`; None while it goes on."""
 
 
@@ -126,8 +130,15 @@ class Offers:
         return np.diff(self.offsets)
 
     def padded(self, k: int) -> npt.NDArray[np.int32]:
-        """Return the first `k` actions of each table, -1 where there are fewer: int32 (n, k)."""
-        columns = np.arange(k)
+        """Return the first `k` actions of each table, -1 where there are fewer: int32 (n, k).
+
+        Raises:
+            ValueError: `k` is no whole number from 1.
+        """
+        width = whole_number(k)
+        if width is None or width < 1:
+            raise ValueError(f"k={k!r}: expected a whole number from 1")
+        columns = np.arange(width)
         inside = columns < self.counts[:, None]
         padded = np.full(inside.shape, -1, np.int32)
         padded[inside] = self.actions[(self.offsets[:-1, None] + columns)[inside]]
@@ -222,12 +233,49 @@ def table_numbers(tables: npt.ArrayLike | None, count: int) -> npt.NDArray[np.ui
     """Return the number of each table in the stream of deals, 0, 1, ... if None: uint64 (count,).
 
     Raises:
-        ValueError: not so many whole numbers from 0.
+        ValueError: not so many whole numbers from 0, or 2**64 and more.
     """
-    numbers = np.arange(count) if tables is None else np.asarray(tables)
-    if numbers.shape != (count,) or numbers.dtype.kind not in "iu" or numbers.min() < 0:
-        raise ValueError(f"tables: expected {count} whole numbers from 0, got {tables!r}")
-    return numbers.astype(np.uint64)
+    if tables is None:
+        return np.arange(count, dtype=np.uint64)
+    given: object = tables
+    if isinstance(tables, Sequence):
+        # NumPy makes floats of whole numbers on both sides of 2**63.
+        numbers = [whole_number(number) for number in tables]
+        if all(number is not None and 0 <= number < 2**64 for number in numbers):
+            given = np.array(numbers, np.uint64)
+    wanted = whole_array(given, (count,), name="tables")
+    if wanted.min() < 0:
+        raise ValueError(f"tables: expected whole numbers ({count},) from 0, got {wanted.min()} among them")
+    return wanted.astype(np.uint64)
+
+
+def views_of(
+    state: State,
+    rules: CrashRules,
+    pending: npt.NDArray[np.bool_],
+    tables: npt.NDArray[np.integer],
+    seats: npt.NDArray[np.integer],
+) -> ViewBatch:
+    """Return what seats know, one view a row; `pending` says who must act, (tables, players)."""
+    exchanges = state.exchanges[tables]
+    if rules.players == 2:
+        # Both choose without knowing the other's choice.
+        hidden = np.flatnonzero(state.phase[tables] == Phase.EXCHANGE)
+        exchanges[hidden, 1 - seats[hidden]] = -1
+    return ViewBatch(
+        rules=rules,
+        seat=seats.astype(np.int8),
+        phase=state.phase[tables],
+        dealer=state.dealer[tables],
+        to_act=pending[tables, seats].astype(np.int8),
+        rounds_played=state.rounds_played[tables],
+        scores=state.scores[tables],
+        cards=state.cards[tables, seats],
+        given_up=state.given_up[tables, seats],
+        exchanges=exchanges,
+        calls=state.calls[tables],
+        laid=state.laid[tables, seats],
+    )
 
 
 def new_outcome(n: int, players: int) -> Outcome:

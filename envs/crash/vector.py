@@ -17,21 +17,20 @@ What is handed out is the caller's: no array changes after it was returned.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from ..brag import strength_table
 from ..deals import fresh_seed, stream_key
-from ..threads import split_rows, usable_threads
+from ..threads import usable_threads
+from ..whole_arrays import random_words, whole_array
 from ..whole_numbers import whole_number
 from .actions import ActionLayout, action_layout
 from .game import Episode, Game, IllegalActionError, Phase
 from .observation import ViewBatch, observation_size, observation_starts
-from .partitions import partition_table, undominated_many
+from .partitions import undominated_many
 from .rules import CrashRules
 from .starts import check_seed
 from .table import Mask, check_choice, read_rules
@@ -41,14 +40,11 @@ from .tables import (
     game_of,
     handed_out,
     new_outcome,
-    new_state,
-    rules_numbers,
     set_starts,
     table_numbers,
+    views_of,
 )
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from .vector_base import VectorBase
 
 __all__ = ["CrashVectorEnv", "Offers", "StepOutcome"]
 
@@ -63,7 +59,7 @@ class Decides(Protocol):
         """Return one action a view: int32 (n,)."""
 
 
-class CrashVectorEnv:
+class CrashVectorEnv(VectorBase):
     """Many tables of Crash.
 
     Args:
@@ -111,17 +107,16 @@ class CrashVectorEnv:
             raise ValueError(f"num_envs={num_envs!r}: expected a whole number from 1")
         check_choice("episode", episode, get_args(Episode))
         check_choice("mask", mask, get_args(Mask))
-        self.rules = read_rules(rules, overrides)
-        self.num_envs = count
+        super().__init__(
+            table_numbers(tables, count),
+            read_rules(rules, overrides),
+            one_round=episode == "round",
+            autoreset=bool(autoreset),
+            threads=usable_threads(threads),
+        )
         self.episode: Episode = episode
         self.mask: Mask = mask
         self.autoreset = bool(autoreset)
-        self.threads = usable_threads(threads)
-        self._numbers = rules_numbers(self.rules, one_round=episode == "round", autoreset=self.autoreset)
-        self._strength = strength_table(self.rules.flush_order, self.rules.lowest_class)
-        self._triples = partition_table(self.rules.cards_dealt)
-        self._pack = np.array(self.rules.pack, np.int8)
-        self._state = new_state(table_numbers(tables, count), self.rules)
         set_starts(self._state, self.rules, scores=scores, dealer=dealer, rounds_played=rounds_played)
         self.reset(seed=seed)
 
@@ -135,16 +130,17 @@ class CrashVectorEnv:
         Raises:
             ValueError: a seed that is no whole number from 0; another shape or dtype of `which`, or both.
         """
-        chosen = np.ones(self.num_envs, np.bool_) if which is None else np.asarray(which)
+        chosen = np.ones(self.num_envs, np.bool_) if which is None else np.array(which)
         if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_ or (which is not None and seed is not None):
             wrong = f"{chosen.dtype} {chosen.shape}" + ("" if seed is None else " and a seed, which is for all tables")
             raise ValueError(f"which: expected bool ({self.num_envs},), got {wrong}")
-        if seed is not None or not hasattr(self, "seed"):
-            self.seed = fresh_seed() if seed is None else check_seed(seed)
-            self._key = stream_key(self.seed)
-            self._state.deal_number[:] = 0
-        self._run(self._rounds.start_tables, self._state, self._numbers, self._key, self._pack, chosen)
-        self._look()
+        anew = None if seed is None and hasattr(self, "seed") else fresh_seed() if seed is None else check_seed(seed)
+        with self._changes():
+            if anew is not None:
+                self.seed = anew
+                self._key = stream_key(anew)
+                self._state.deal_number[:] = 0
+            self._run(self._rounds.start_tables, self._state, self._numbers, self._key, self._pack, chosen)
 
     # ---- what there is to see -------------------------------------------------------------------------------------
 
@@ -196,47 +192,46 @@ class CrashVectorEnv:
 
         Args:
             who: bool (num_envs, players); those that must act if None.
-        """
-        tables, seats = np.nonzero(self._pending if who is None else who)
-        return tables, seats, self.views_at(tables, seats)
 
-    def views_at(self, tables: Ints, seats: Ints) -> ViewBatch:
+        Raises:
+            ValueError: another shape or dtype.
+        """
+        wanted = self._pending if who is None else np.asarray(who)
+        if wanted.shape != self._pending.shape or wanted.dtype != np.bool_:
+            raise ValueError(f"who: expected bool {self._pending.shape}, got {wanted.dtype} {wanted.shape}")
+        tables, seats = np.nonzero(wanted)
+        return tables, seats, views_of(self._state, self.rules, self._pending, tables, seats)
+
+    def views_at(self, tables: npt.ArrayLike, seats: npt.ArrayLike) -> ViewBatch:
         """Return what seats know, one view a row, in the order given.
 
         Args:
             tables: row of each in the batch, (n,).
             seats: at them, (n,).
+
+        Raises:
+            ValueError: no whole numbers, not as many of one as of the other, or such a table or seat is not there.
         """
-        state, rules = self._state, self.rules
-        exchanges = state.exchanges[tables]
-        if rules.players == 2:
-            # Both choose without knowing the other's choice.
-            hidden = np.flatnonzero(state.phase[tables] == Phase.EXCHANGE)
-            exchanges[hidden, 1 - seats[hidden]] = -1
-        return ViewBatch(
-            rules=rules,
-            seat=seats.astype(np.int8),
-            phase=state.phase[tables],
-            dealer=state.dealer[tables],
-            to_act=self._pending[tables, seats].astype(np.int8),
-            rounds_played=state.rounds_played[tables],
-            scores=state.scores[tables],
-            cards=state.cards[tables, seats],
-            given_up=state.given_up[tables, seats],
-            exchanges=exchanges,
-            calls=state.calls[tables],
-            laid=state.laid[tables, seats],
-        )
+        rows = whole_array(tables, (np.size(tables),), name="tables")
+        places = whole_array(seats, rows.shape, name="seats")
+        for name, given, stop in (("tables", rows, self.num_envs), ("seats", places, self.rules.players)):
+            if given.min(initial=0) < 0 or given.max(initial=0) >= stop:
+                raise ValueError(f"{name}: expected numbers from 0 to {stop - 1}, got {given.min()} to {given.max()}")
+        return views_of(self._state, self.rules, self._pending, rows, places)
 
     def observations(self, seats: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Return observations laid out as `observation_layout` says: float32 (num_envs, size).
 
         Args:
             seats: whose, one a table, (num_envs,); the seats to act if None. A row of zeros where it is below 0.
+
+        Raises:
+            ValueError: no such seats, or not one a table.
         """
-        whose = self._acting if seats is None else np.asarray(seats, np.int8)
-        if whose.shape != (self.num_envs,) or whose.max(initial=-1) >= self.rules.players:
-            raise ValueError(f"seats: expected {self.num_envs} seats below {self.rules.players}, got {seats!r}")
+        given = self._acting if seats is None else whole_array(seats, (self.num_envs,), name="seats")
+        if given.max() >= self.rules.players:
+            raise ValueError(f"seats: expected seats below {self.rules.players}, got {given.max()}")
+        whose = np.maximum(given.astype(np.int64), -1).astype(np.int8)
         out = np.zeros((self.num_envs, observation_size(self.rules)), np.float32)
         rows = np.arange(self.num_envs)
         starts = np.array(observation_starts(self.rules))
@@ -248,8 +243,15 @@ class CrashVectorEnv:
         """Return a `Game` that stands where a table stands and goes on with the same deals.
 
         Picks hand by hand that are not laid yet are not in it.
+
+        Raises:
+            IndexError: no such table.
+            RuntimeError: its game is over.
         """
-        row = range(self.num_envs)[table]
+        try:
+            row = range(self.num_envs)[table]
+        except IndexError:
+            raise IndexError(f"table {table}: there are {self.num_envs}, from 0 on") from None
         if self._state.phase[row] == Phase.OVER:
             raise RuntimeError(f"the game at table {row} is over")
         return game_of(self._state, row, self.rules, seed=self.seed, episode=self.episode)
@@ -263,20 +265,16 @@ class CrashVectorEnv:
             actions: ints of `layout`: (num_envs,), for the seat to act of each table, or (num_envs, players), for all that
                 must act. -1 decides nothing yet.
 
+        A seat that has picked some hands may lay any arrangement: its picks are dropped.
+
         Raises:
             IllegalActionError: names table, player, action and phase; nothing has changed at any table.
             ValueError: another shape or dtype.
+            RuntimeError: the tables are being changed already, by another thread or around an agent that `act_many` asks.
         """
-        given = self._matrix(actions)
-        arguments = (self._state, self._numbers, self._strength, self._triples, given)
-        bad = [found for found in self._run(self._rounds.check_decisions, *arguments) if found >= 0]
-        if bad:
-            self._refuse(*divmod(int(bad[0]), self.rules.players), given)
-        out = new_outcome(self.num_envs, self.rules.players)
-        head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples)
-        self._run(self._rounds.take_decisions, *head, given, out)
-        self._look()
-        return handed_out(out)
+        with self._changes():
+            given = whole_array(actions, self._acting.shape, self._pending.shape, name="actions")
+            return self._decide(given)
 
     def act_many(
         self,
@@ -293,20 +291,26 @@ class CrashVectorEnv:
             seating: number of the agent on each seat, (players,) or (num_envs, players); all 0 if None.
 
         Raises:
-            ValueError: numbers that do not fit; IllegalActionError as for `step`.
+            ValueError: numbers that do not fit, or an agent's answer that is not one whole number a view.
+            IllegalActionError, RuntimeError: as for `step`.
         """
         team = [agents] if not isinstance(agents, Sequence) else list(agents)
         chance = [rngs] if isinstance(rngs, np.random.Generator) else list(rngs)
         shape = (self.num_envs, self.rules.players)
-        seats = np.broadcast_to(np.zeros(1, np.int64) if seating is None else np.asarray(seating), shape)
+        given = np.zeros(shape[1:], np.int64) if seating is None else seating
+        seats = np.broadcast_to(whole_array(given, shape[1:], shape, name="seating"), shape)
         if len(chance) != len(team) or seats.min() < 0 or seats.max() >= len(team):
             raise ValueError(f"{len(team)} agents with {len(chance)} generators, seated by numbers {np.unique(seats)}")
-        actions = np.full(shape, -1, np.int32)
-        for number, (agent, rng) in enumerate(zip(team, chance, strict=True)):
-            tables, places, views = self.views(self._pending & (seats == number))
-            if len(tables):
-                actions[tables, places] = agent.act_many(views, rng)
-        return self.step(actions)
+        with self._changes():
+            decisions = np.full(shape, -1, np.int64)
+            for number, (agent, rng) in enumerate(zip(team, chance, strict=True)):
+                tables, places, views = self.views(self._pending & (seats == number))
+                if len(tables):
+                    answer = agent.act_many(views, rng)
+                    name = f"act_many of agent {number}"
+                    decisions[tables, places] = whole_array(answer, tables.shape, name=name)
+            # In `step` -1 decides nothing; from an agent it is a wrong answer.
+            return self._decide(decisions, needed=self._pending)
 
     # ---- candidates -----------------------------------------------------------------------------------------------
 
@@ -334,7 +338,7 @@ class CrashVectorEnv:
         Draws one 64-bit word a table, `w`, and takes entry ``floor(w * count / 2**64)``.
         """
         actions = np.empty(self.num_envs, np.int32)
-        words = self._words(rng)
+        words = random_words(rng, self.num_envs)
         self._run(self._acts.sample_candidates, self._state, self._numbers, self._strength, words, actions)
         return actions
 
@@ -352,7 +356,7 @@ class CrashVectorEnv:
         Draws one 64-bit word a table, `w`, and takes the entry ``floor(w * count / 2**64)`` of those allowed.
         """
         picks = np.empty(self.num_envs, np.int32)
-        legal, words = self.mask == "legal", self._words(rng)
+        legal, words = self.mask == "legal", random_words(rng, self.num_envs)
         head = (self._state, self._numbers, self._strength, legal, self.num_triples)
         self._run(self._acts.sample_picks, *head, words, picks)
         return picks
@@ -380,12 +384,11 @@ class CrashVectorEnv:
         out = new_outcome(self.num_envs, self.rules.players)
         head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples)
         at_once = max(1, _WORDS_AT_ONCE // self.num_envs)
-        while count > 0:
-            part = min(count, at_once)
-            words = rng.bit_generator.random_raw(part * self.num_envs).reshape(part, self.num_envs)
-            self._run(play_picks, *head, words, out, rounds, games)
-            count -= part
-        self._look()
+        with self._changes():
+            while count > 0:
+                part = min(count, at_once)
+                self._run(play_picks, *head, random_words(rng, part, self.num_envs), out, rounds, games)
+                count -= part
         return int(rounds.sum()), int(games.sum())
 
     def pick(self, picks: npt.ArrayLike) -> StepOutcome:
@@ -398,75 +401,48 @@ class CrashVectorEnv:
             IllegalActionError: names table, player and pick; nothing has changed at any table.
             ValueError: another shape or dtype.
         """
-        given = self._vector(picks, "picks")
-        legal, done = self.mask == "legal", self.num_triples
-        arguments = (self._state, self._numbers, self._strength, legal, done, given)
-        bad = [found for found in self._run(self._acts.check_picks, *arguments) if found >= 0]
-        if bad:
-            t = int(bad[0])
-            self._refuse_over(t)
-            who = f"player_{int(self._acting[t])} ({Phase(int(self._state.phase[t])).label} phase)"
-            raise IllegalActionError(
-                f"table {t}, {who}: pick {int(given[t])} is not among those that pick_masks allows"
-            )
-        out = new_outcome(self.num_envs, self.rules.players)
-        head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples, legal, done)
-        self._run(self._acts.take_picks, *head, given, out)
-        self._look()
-        return handed_out(out)
+        with self._changes():
+            told = whole_array(picks, self._acting.shape, name="picks")
+            given, legal, done = _as_int32(told), self.mask == "legal", self.num_triples
+            arguments = (self._state, self._numbers, self._strength, legal, done, given)
+            bad = [found for found in self._run(self._acts.check_picks, *arguments) if found >= 0]
+            if bad:
+                t = int(bad[0])
+                self._refuse_over(t)
+                who = f"player_{int(self._acting[t])} ({Phase(int(self._state.phase[t])).label} phase)"
+                raise IllegalActionError(f"table {t}, {who}: pick {told[t]} is not among those that pick_masks allows")
+            out = new_outcome(self.num_envs, self.rules.players)
+            head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples, legal, done)
+            self._run(self._acts.take_picks, *head, given, out)
+            return handed_out(out)
 
     # ---- inside ---------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _rounds(self) -> ModuleType:
-        from . import _kernels_rounds
+    def _decide(self, told: Ints, *, needed: npt.NDArray[np.bool_] | None = None) -> StepOutcome:
+        """Take decisions, (num_envs,) or (num_envs, players); -1 decides nothing but where one is needed."""
+        given = _as_int32(told)
+        if told.ndim == 1:
+            given = np.full(self._pending.shape, -1, np.int32)
+            given[np.arange(self.num_envs), self._acting] = _as_int32(told)
+        if needed is not None:
+            given = np.where(needed & (given < 0), np.int32(-2), given)
+        arguments = (self._state, self._numbers, self._strength, self._triples, given)
+        bad = [found for found in self._run(self._rounds.check_decisions, *arguments) if found >= 0]
+        if bad:
+            table, seat = divmod(int(bad[0]), self.rules.players)
+            self._refuse(table, seat, int(told[table] if told.ndim == 1 else told[table, seat]))
+        out = new_outcome(self.num_envs, self.rules.players)
+        head = (self._state, self._numbers, self._key, self._pack, self._strength, self._triples)
+        self._run(self._rounds.take_decisions, *head, given, out)
+        return handed_out(out)
 
-        return _kernels_rounds
-
-    @cached_property
-    def _acts(self) -> ModuleType:
-        from . import _kernels_acting
-
-        return _kernels_acting
-
-    def _run(self, loop: Any, *arguments: Any) -> list[Any]:
-        return split_rows(loop, self.num_envs, self.threads, *arguments)
-
-    def _look(self) -> None:
-        """Find out who is to act."""
-        self._pending = np.empty((self.num_envs, self.rules.players), np.bool_)
-        self._acting = np.empty(self.num_envs, np.int8)
-        self._run(self._rounds.pending_seats, self._state, self._numbers, self._pending, self._acting)
-
-    def _words(self, rng: np.random.Generator) -> npt.NDArray[np.uint64]:
-        words: npt.NDArray[np.uint64] = rng.bit_generator.random_raw(self.num_envs)
-        return words
-
-    def _vector(self, values: npt.ArrayLike, name: str) -> npt.NDArray[np.int32]:
-        given = np.asarray(values)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            raise ValueError(f"{name}: expected {self.num_envs} whole numbers, got {given.dtype} {given.shape}")
-        return _as_int32(given)
-
-    def _matrix(self, actions: npt.ArrayLike) -> npt.NDArray[np.int32]:
-        """Actions by table and seat, -1 for none."""
-        given = np.asarray(actions)
-        shape = (self.num_envs, self.rules.players)
-        if given.shape == shape and given.dtype.kind in "iu":
-            return _as_int32(given)
-        if given.shape != shape[:1] or given.dtype.kind not in "iu":
-            raise ValueError(f"actions: expected whole numbers {shape[:1]} or {shape}, got {given.dtype} {given.shape}")
-        matrix = np.full(shape, -1, np.int32)
-        matrix[np.arange(self.num_envs), self._acting] = _as_int32(given)
-        return matrix
-
-    def _refuse(self, table: int, seat: int, actions: npt.NDArray[np.int32]) -> None:
+    def _refuse(self, table: int, seat: int, action: int) -> None:
         self._refuse_over(table)
         try:
-            self.game(table).check(int(actions[table, seat]), seat)
+            self.game(table).check(action, seat)
         except IllegalActionError as error:
             raise IllegalActionError(f"table {table}, {error}") from None
-        raise AssertionError(f"table {table}: action {actions[table, seat]} of seat {seat} was refused without reason")
+        raise AssertionError(f"table {table}: action {action} of seat {seat} was refused without reason")
 
     def _refuse_over(self, table: int) -> None:
         if self._state.phase[table] == Phase.OVER:
@@ -474,6 +450,6 @@ class CrashVectorEnv:
 
 
 def _as_int32(values: Ints) -> npt.NDArray[np.int32]:
-    """The values as int32; what does not fit becomes an action that no rule allows."""
+    """The values as int32, in an array that kernels are compiled for; what does not fit becomes what no rule allows."""
     clipped = np.clip(values, -2, np.iinfo(np.int32).max) if values.dtype != np.int32 else values
-    return np.ascontiguousarray(clipped, np.int32)
+    return np.array(clipped, np.int32, order="C")

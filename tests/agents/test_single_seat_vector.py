@@ -352,7 +352,7 @@ def test_calls_out_of_order_and_wrong_shapes_are_refused() -> None:
         ({"k": 0}, "k=0: expected a whole number from 1"),
         ({"opponents": []}, "opponents: expected 1 to 2 for players=3, got 0"),
         ({"opponents": "gredy"}, "did you mean 'greedy'"),
-        ({"tables": [1]}, "tables: expected 4"),
+        ({"tables": [1]}, r"tables: expected whole numbers \(4,\)"),
         ({"threads": 0}, "threads=0"),
         ({"render_mode": "ansi"}, "render_mode='ansi'"),
         ({"taget": 7}, "did you mean 'target'"),

@@ -272,8 +272,8 @@ def test_out_of_turn_and_over_are_refused() -> None:
     [
         ({"num_envs": 0}, ValueError, "num_envs=0"),
         ({"threads": 0}, ValueError, "threads=0"),
-        ({"tables": [1, 2]}, ValueError, "tables: expected 3"),
-        ({"tables": [1, -2, 3]}, ValueError, "tables: expected 3"),
+        ({"tables": [1, 2]}, ValueError, r"tables: expected whole numbers \(3,\)"),
+        ({"tables": [1, -2, 3]}, ValueError, r"tables: expected whole numbers \(3,\)"),
         ({"scores": [7, 0, 0]}, RulesError, "below the target"),
         ({"scores": [1.5, 0, 0]}, RulesError, "scores"),
         ({"dealer": 3}, RulesError, "dealer=3"),
