@@ -3,8 +3,8 @@
 For each undominated arrangement the chance of every outcome of the round is worked out from what opponents lay: a
 distribution of strengths for each position, conditioned on the score, on who has kept a hand, and on the cards that one
 knows and they cannot hold. Positions are taken as independent of each other, and opponents too. Every outcome is settled
-by the rules and valued by the winning chances at the scores that it leads to. Crashes are called where that value is
-higher. A hand is exchanged as `percentile` does, by points and not by score.
+by the rules and valued by the winning chances at the scores that it leads to. Crashes are called, and hands exchanged
+(`solver_exchange`), where that value is higher.
 
 `prial.agents.solver_table` says where the figures come from.
 """
@@ -21,10 +21,9 @@ from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import CandidateBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.threads import split_rows
-from .percentile import PercentilePolicy, crash_weight
-from .percentile_table import find_table
 from .protocol import Actions, BaseAgent, Choices
 from .solver_contexts import Contexts, Objective
+from .solver_exchange import Exchanging
 from .solver_table import SolverTable, find_solver_table
 from .strengths import laid_strengths
 
@@ -52,9 +51,7 @@ class SolverFastPolicy(BaseAgent):
         self.table = table
         self._contexts = Contexts(rules, table, objective=objective)
         self._threads = threads
-        self._exchanging: PercentilePolicy | None = None
-        if rules.has_exchange:
-            self._exchanging = PercentilePolicy(rules, find_table(rules), weight=crash_weight(rules))
+        self._exchanging = Exchanging(rules, self.values) if rules.has_exchange else None
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the arrangement worth most, the first of equals: int32 (n,)."""
@@ -62,10 +59,10 @@ class SolverFastPolicy(BaseAgent):
         values = self.values(views, found).max(axis=0)
         return found.partitions[found.best_rows(values)]
 
-    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
-        """Exchange as `percentile` does: bool (n,)."""
+    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
+        """Exchange where it is worth more: bool (n,)."""
         assert self._exchanging is not None
-        return self._exchanging.exchange_many(views, rng)
+        return self._exchanging.choose(views)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call where it is worth more: bool (n,)."""

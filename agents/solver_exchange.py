@@ -1,0 +1,186 @@
+"""Keep or exchange, by the chance to win the game: what `solver-fast` compares.
+
+**Keeping** is worth the best arrangement of the hand, on average over what those may still do who are asked later: each
+keeps as often as `percentile` does with as many kept before it. **Exchanging** is worth the best arrangement of a hand that
+is not known yet: the mean over sample hands at these scores and with this history, moved by the ranks that one gives up,
+which neither the new hand nor the others can hold (two linear fits over the sample). Both are valued as arrangements are;
+the exchange is taken where it is worth more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ..envs.crash.game import Phase
+from ..envs.crash.observation import ViewBatch
+from ..envs.crash.partitions import CandidateBatch
+from ..envs.crash.rules import CrashRules
+from ..envs.deals import DealStream
+from .percentile import PercentilePolicy, crash_weight
+from .percentile_table import arrangement_values, find_table
+from .protocol import Choices
+
+__all__ = ["Exchanging"]
+
+Floats = npt.NDArray[np.float64]
+Values = Callable[[ViewBatch, CandidateBatch], Floats]
+_SAMPLE = 1024
+_KEPT, _EXCHANGED, _UNKNOWN = 0, 1, -1
+_NUM_RANKS = 13
+
+
+class Exchanging:
+    """The decisions under some rules.
+
+    Args:
+        rules: the rules; they have an exchange.
+        values: of arrangements, (options, m), as `SolverFastPolicy.values`.
+
+    Raises:
+        TableError: there is no percentile table for the rules.
+
+    >>> from .solver_fast import SolverFastPolicy
+    >>> from .solver_table import find_solver_table
+    >>> rules = CrashRules.preset("bga")
+    >>> exchanging = Exchanging(rules, SolverFastPolicy(rules, find_solver_table(rules)).values)
+    >>> [0.2 < share < 0.6 for share in exchanging.keeps]
+    [True, True, True]
+    """
+
+    def __init__(self, rules: CrashRules, values: Values) -> None:
+        self.rules = rules
+        self._values = values
+        self._worth: dict[tuple[int, ...], tuple[float, Floats]] = {}
+        self._sample, self._given_up = self._sample_hands()
+        found = self._sample.undominated()
+        policy = PercentilePolicy(rules, find_table(rules), weight=crash_weight(rules))
+        plain = arrangement_values(found, find_table(rules).win_chances(), rules=rules, weight=policy.weight)
+        best = np.maximum.reduceat(plain, found.offsets[:-1])
+        self.keeps: tuple[float, ...] = tuple(
+            float((best >= below).mean()) for below in find_table(rules).exchange_below
+        )
+        """How often a hand is kept, by how many others have kept theirs before."""
+
+    def choose(self, views: ViewBatch) -> Choices:
+        """Return whether to exchange: bool (n,)."""
+        better: Choices = self.exchanging(views) > self.keeping(views)
+        return better
+
+    def keeping(self, views: ViewBatch) -> Floats:
+        """Return what keeping is worth: float64 (n,)."""
+        views.undominated()  # once for all continuations
+        total = np.zeros(len(views))
+        for chance, exchanges in self._continuations(views, own=_KEPT):
+            total += chance * self._best(replace(views, exchanges=exchanges))
+        return total
+
+    def exchanging(self, views: ViewBatch) -> Floats:
+        """Return what exchanging is worth: float64 (n,)."""
+        ranks = np.zeros((len(views), _NUM_RANKS))
+        np.add.at(ranks, (np.arange(len(views))[:, None], views.cards // 4), 1.0)
+        total = np.zeros(len(views))
+        for chance, exchanges in self._continuations(views, own=_EXCHANGED):
+            keys = np.column_stack([views.seat, views.dealer, views.scores, exchanges]).astype(np.int64)
+            different, inverse = np.unique(keys, axis=0, return_inverse=True)
+            known = [self._worth_of(tuple(key)) for key in different.tolist()]
+            means = np.array([mean for mean, _ in known])[inverse.reshape(-1)]
+            slopes = np.array([slope for _, slope in known])[inverse.reshape(-1)]
+            total += chance * (means + (ranks * slopes).sum(axis=1))
+        return total
+
+    def _continuations(self, views: ViewBatch, *, own: int) -> list[tuple[Floats, npt.NDArray[np.int8]]]:
+        """What will have been said once all have spoken, with the chance of each: float64 (n,), int8 (n, players)."""
+        n, rows = self.rules.players, np.arange(len(views))
+        said = views.exchanges.copy()
+        said[rows, views.seat] = own
+        if n == 2:
+            other, keeps = 1 - views.seat.astype(np.int64), self.keeps[0]
+            choices = []
+            for choice, chance in ((_KEPT, keeps), (_EXCHANGED, 1 - keeps)):
+                both = said.copy()
+                both[rows, other] = choice
+                choices.append((np.full(len(views), chance), both))
+            return choices
+        if own == _EXCHANGED:
+            return [(np.ones(len(views)), said)]  # nobody is asked after it
+        # Three players: those after the seat in turn order are asked until one exchanges.
+        place = (views.seat.astype(np.int64) - views.dealer - 1) % n
+        found: list[tuple[Floats, npt.NDArray[np.int8]]] = []
+        alive, so_far = np.ones(len(views)), said
+        for later in range(1, n):
+            asked = place + later < n
+            seat = (views.dealer.astype(np.int64) + 1 + np.minimum(place + later, n - 1)) % n
+            keeps = np.array(self.keeps)[np.minimum(place + later, n - 1)]
+            taken = so_far.copy()
+            taken[rows[asked], seat[asked]] = _EXCHANGED
+            found.append((np.where(asked, alive * (1 - keeps), 0.0), taken))
+            alive = np.where(asked, alive * keeps, alive)
+            so_far = so_far.copy()
+            so_far[rows[asked], seat[asked]] = _KEPT
+        return [*found, (alive, so_far)]
+
+    def _worth_of(self, key: tuple[int, ...]) -> tuple[float, Floats]:
+        """Mean value of a hand after an exchange, and how it moves with each card given up, by rank (0 on average)."""
+        known = self._worth.get(key)
+        if known is None:
+            n, rules, sample = self.rules.players, self.rules, self._sample
+            seat, dealer = key[:2]
+            scores, exchanges = key[2 : 2 + n], key[2 + n :]
+            size = len(sample)
+            views = replace(
+                sample,
+                seat=np.full(size, seat, np.int8),
+                dealer=np.full(size, dealer, np.int8),
+                scores=np.tile(np.array(scores, np.int32), (size, 1)),
+                exchanges=np.tile(np.array(exchanges, np.int8), (size, 1)),
+            )
+            best = self._best(views)
+            knowing = self._best(replace(views, given_up=self._given_up))
+            # A card that is not given up is in the new hand with this chance; one that is, is not.
+            chance_held = rules.cards_dealt / (len(rules.pack) - rules.cards_dealt)
+            slopes = self._slopes(self._given_up, knowing - best) - chance_held * self._slopes(views.cards, best)
+            known = self._worth[key] = (float(knowing.mean()), slopes)
+        return known
+
+    def _best(self, views: ViewBatch) -> Floats:
+        found = views.undominated()
+        best: Floats = np.maximum.reduceat(self._values(views, found).max(axis=0), found.offsets[:-1])
+        return best
+
+    def _slopes(self, cards: npt.NDArray[np.int8], values: Floats) -> Floats:
+        """Least squares of values on how many cards of each rank there are, 0 on average over the pack."""
+        held = np.zeros((len(cards), _NUM_RANKS))
+        np.add.at(held, (np.arange(len(cards))[:, None], cards // 4), 1.0)
+        slopes = np.linalg.lstsq(held - held.mean(axis=0), values - values.mean(), rcond=None)[0]
+        in_pack = np.isin(np.arange(_NUM_RANKS), np.array(self.rules.pack) // 4)
+        centred: Floats = np.where(in_pack, slopes - slopes[in_pack].mean(), 0.0)
+        return centred
+
+    def _sample_hands(self) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
+        """Views of hands, and hands given up for them: the first two of deals 0, 1, ... of seed 0."""
+        rules = self.rules
+        stream = DealStream(0)
+        size = rules.cards_dealt
+        dealt = [stream.shuffle(rules.pack, deal=deal, count=2 * size) for deal in range(_SAMPLE)]
+        cards, given_up = np.sort(np.array(dealt, np.int8).reshape(_SAMPLE, 2, size), axis=2).transpose(1, 0, 2)
+        cards = np.ascontiguousarray(cards)
+        nobody = np.full((_SAMPLE, rules.players), _UNKNOWN, np.int8)
+        views = ViewBatch(
+            rules=rules,
+            seat=np.zeros(_SAMPLE, np.int8),
+            phase=np.full(_SAMPLE, Phase.ARRANGE, np.int8),
+            dealer=np.zeros(_SAMPLE, np.int8),
+            to_act=np.ones(_SAMPLE, np.int8),
+            rounds_played=np.zeros(_SAMPLE, np.int32),
+            scores=np.zeros((_SAMPLE, rules.players), np.int32),
+            cards=cards,
+            given_up=np.full_like(cards, _UNKNOWN),
+            exchanges=nobody,
+            calls=nobody.copy(),
+            laid=np.full(_SAMPLE, _UNKNOWN, np.int32),
+        )
+        return views, np.ascontiguousarray(given_up)
