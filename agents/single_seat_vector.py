@@ -32,6 +32,7 @@ from ..envs.crash.rules import CrashRules
 from ..envs.crash.starts import check_seed
 from ..envs.crash.vector import CrashVectorEnv
 from ..envs.deals import fresh_seed, learner_seats
+from ..envs.whole_numbers import whole_number
 from .answers import AnswerError, ask
 from .protocol import Agent
 from .seat_options import Actions, Illegal, Opponents, Reward, check_options, rules_of, seated_opponents
@@ -123,6 +124,7 @@ class SingleSeatVector(gymnasium.vector.VectorEnv[Observations, npt.NDArray[np.i
         self._illegal: Illegal = illegal
         self._fixed_seat = seat
         self._seed: int | None = None
+        self._stands = False  # not before `reset`, nor when something broke off between two decisions of the learner's
         self._rows = np.arange(self.num_envs)
         self._opponents: list[tuple[Agent, ...]] = [()] * self.num_envs
         self.set_opponents(opponents)
@@ -137,11 +139,18 @@ class SingleSeatVector(gymnasium.vector.VectorEnv[Observations, npt.NDArray[np.i
             tables: at which tables (0 to num_envs - 1); at all if None.
 
         Raises:
-            ValueError: unknown names, what is no agent, none at all, or more agents than seats.
+            ValueError: unknown names, what is no agent, none at all, or more agents than seats; tables that are not there.
+                Then all opponents stay.
         """
         agents = seated_opponents(opponents, self.rules.players)
-        for table in self._rows.tolist() if tables is None else tables:
-            self._opponents[table] = agents
+        rows = []
+        for table in self._rows if tables is None else tables:
+            row = whole_number(table)
+            if row is None or not 0 <= row < self.num_envs:
+                raise ValueError(f"tables: expected numbers from 0 to {self.num_envs - 1}, got {table!r}")
+            rows.append(row)
+        for row in rows:
+            self._opponents[row] = agents
         self._team: list[Agent] | None = None
 
     @property
@@ -192,12 +201,15 @@ class SingleSeatVector(gymnasium.vector.VectorEnv[Observations, npt.NDArray[np.i
             # As in `SingleSeat`: a branch of its own for what the agents draw.
             self._agents_rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(1,)))
         super().reset(seed=None if seed is None else self._seed)
+        self._stands = False
         self._engine.reset(seed=None if seed is None else self._seed)
         n = self.num_envs
         self._seats = np.zeros(n, np.int64)
         self._tally = SeatTally(n)
         self._begin(np.ones(n, np.bool_))
-        return self._coders.look(self._seats), self._info()
+        seen = self._coders.look(self._seats)
+        self._stands = True
+        return seen, self._info()
 
     def step(self, actions: npt.ArrayLike) -> Step:
         """Take an action at every table, and let the others play until the seats are to act again.
@@ -210,15 +222,15 @@ class SingleSeatVector(gymnasium.vector.VectorEnv[Observations, npt.NDArray[np.i
             ones, see ``final_obs`` and ``final_info`` in the last value.
 
         Raises:
-            RuntimeError: before `reset`.
+            RuntimeError: before `reset`, or after a step that an opponent's error (or Ctrl-C) broke off.
             ValueError: no whole numbers (num_envs,).
             IllegalActionError: an action that a mask rules out, with ``illegal="raise"`` (nothing has changed at any table);
                 an opponent's illegal action.
             AnswerError: an opponent's answer that is no action; it is named.
         """
-        if self._seed is None:
-            raise RuntimeError("call reset() first")
+        self._check_stands()
         numbers, legal = self._checked(actions)
+        self._stands = False
         played = np.flatnonzero(legal)
         decisions = np.full((self.num_envs, self.rules.players), -1, np.int64)
         decisions[played, self._seats[played]] = self._coders.full_actions(numbers[played], played)
@@ -236,19 +248,26 @@ class SingleSeatVector(gymnasium.vector.VectorEnv[Observations, npt.NDArray[np.i
             final = self._final(done, illegal=~legal)
             self._engine.reset(which=done)
             self._begin(done)
-        return self._coders.look(self._seats), rewards, done & ~truncated, truncated, {**self._info(), **final}
+        seen = self._coders.look(self._seats)
+        self._stands = True
+        return seen, rewards, done & ~truncated, truncated, {**self._info(), **final}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return which actions are legal now: bool (num_envs, actions).
 
         Raises:
-            RuntimeError: before `reset`.
+            RuntimeError: before `reset`, or after a step that broke off.
         """
-        if self._seed is None:
-            raise RuntimeError("call reset() first")
+        self._check_stands()
         return self._coders.masks.astype(np.bool_)
 
     # ---- inside ---------------------------------------------------------------------------------------------------
+
+    def _check_stands(self) -> None:
+        if self._seed is None:
+            raise RuntimeError("call reset() first")
+        if not self._stands:
+            raise RuntimeError("the last reset or step broke off half-way; call reset()")
 
     def _begin(self, which: npt.NDArray[np.bool_]) -> None:
         """Seat the learners of games that have just begun, and let the others play until these are to act."""

@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvO
 
 from ..agents.seat_options import Opponents
 from ..agents.single_seat_vector import SingleSeatVector
+from ..envs.crash.starts import check_seed
 
 __all__ = ["SingleSeatVecEnv"]
 
@@ -62,14 +63,19 @@ class SingleSeatVecEnv(VecEnv):
 
         Args:
             seed: a fresh one, if None.
+
+        Raises:
+            ValueError: no whole number from 0.
         """
-        self._next_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        self._next_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else check_seed(seed)
         return [self._next_seed] * self.num_envs
 
     def reset(self) -> VecEnvObs:
         """Start a game at every table, from the seed that was given last, else going on."""
-        if any(self._options):
-            raise ValueError(f"options: expected none, got {next(filter(None, self._options))}")
+        options = next(filter(None, self._options), None)
+        self._reset_options()  # they are for one reset, refused or not
+        if options:
+            raise ValueError(f"options: expected none, got {options}")
         observations, info = self.tables.reset(seed=self._next_seed)
         self._next_seed = None
         self._returns[:] = 0

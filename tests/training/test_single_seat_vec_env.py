@@ -95,6 +95,7 @@ def test_sb3_finds_masks_opponents_and_spaces() -> None:
     env.set_options({"dealer": 1})
     with pytest.raises(ValueError, match="options: expected none"):
         env.reset()
+    env.reset()  # options are for one reset
     env.close()
 
 
@@ -107,6 +108,10 @@ def test_seeds() -> None:
     fresh = env.seed()
     np.random.seed(0)  # noqa: NPY002  # shows that it does not matter
     assert fresh != env.seed()
+    assert env.seed(np.int64(3)) == [3, 3, 3]  # type: ignore[arg-type]
+    for wrong in (-1, 1.5):
+        with pytest.raises(ValueError, match="seed="):
+            env.seed(wrong)  # type: ignore[arg-type]
 
 
 def test_maskable_ppo_trains_on_it_and_is_evaluated() -> None:
