@@ -47,6 +47,7 @@ __all__ = [
 
 SOLVER_TABLE_FORMAT = 1
 _CUTS = 743
+_MOST = 1e6  # of a scale: chances and what they are fitted by are small numbers
 _LEFT_OUT = ("name", "max_rounds")
 Floats = npt.NDArray[np.float64]
 
@@ -157,12 +158,16 @@ def _packed(values: Floats) -> dict[str, Any]:
 
 def _unpacked(content: Mapping[str, Any], name: str) -> Floats:
     packed = content[name]
-    shape = tuple(int(size) for size in packed["shape"])
+    shape, scale = tuple(packed["shape"]), packed["scale"]
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise ValueError(f"{name}: expected whole numbers as its shape, got {list(shape)}")
+    if not (isinstance(scale, float) and 0 < scale < _MOST):
+        raise ValueError(f"{name}: expected a scale from 0 to {_MOST:.0f}, got {scale!r}")
     size = 2 * math.prod(shape)
     data = zlib.decompressobj().decompress(base64.b64decode(packed["int16"], validate=True), size + 1)
     if len(data) != size:
         raise ValueError(f"{name}: expected {size} bytes for {shape}")
-    values: Floats = np.frombuffer(data, "<i2").reshape(shape) * float(packed["scale"])
+    values: Floats = np.frombuffer(data, "<i2").reshape(shape) * scale
     return values
 
 
@@ -181,14 +186,14 @@ def read_solver_table(text: str, where: str) -> SolverTable:
             else SolverTable(
                 options=content["options"],
                 equity=EquityTable.from_bytes(base64.b64decode(content["equity"], validate=True), where),
-                cap=int(content["cap"]),
-                about=content["about"],
+                cap=content["cap"],
+                about=dict(content["about"]),
                 **{name: _unpacked(content, name) for name in _ARRAYS},
             )
         )
         if table is not None:
             _check_shapes(table)
-    except (ValueError, KeyError, TypeError, AttributeError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         raise SolverTableError(f"{where} is no solver table: {error!r}") from None
     if table is None:
         raise SolverTableError(f"{where} has format {found!r}; this version reads format {SOLVER_TABLE_FORMAT}")
@@ -196,13 +201,21 @@ def read_solver_table(text: str, where: str) -> SolverTable:
 
 
 def _check_shapes(table: SolverTable) -> None:
+    from ._kernels_solver import NUM_FEATURES
+
     rules = CrashRules.from_dict(table.options)
     if not table.fits(rules) or not table.equity.fits(rules):
         raise ValueError(f"options: expected those of its winning chances, got {dict(table.options)}")
+    if type(table.cap) is not int or table.cap < 1:
+        raise ValueError(f"cap: expected a whole number from 1, got {table.cap!r}")
+    for name in _ARRAYS:
+        if getattr(table, name).ndim == 0:
+            raise ValueError(f"{name}: expected an array, got one number")
     kinds, hands = 2 if rules.has_exchange else 1, rules.hands
-    states, features = len(needs_states(table.cap, rules.players)), len(table.card_means)
+    states, features = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1), NUM_FEATURES
     a, k = table.by_score.shape[-1], table.card_axes.shape[-1]
     wanted = {
+        "card_means": (features,),
         "below": (kinds, hands, _CUTS),
         "by_score": (states, a),
         "score_basis": (a, hands, _CUTS),

@@ -256,6 +256,21 @@ def test_a_table_survives_its_file() -> None:
         (lambda c: c["card_axes"].update(shape=[1, 44]), "card_axes: expected"),
         (lambda c: c.update(equity="AAAA"), "winning chances"),
         (lambda c: c.update(options={"players": 3}), "options"),
+        (lambda c: c.update(cap=7.9), "cap: expected a whole number"),
+        (lambda c: c.update(cap=10**9), "by_score: expected"),
+        (lambda c: c.update(cap=True), "cap: expected a whole number"),
+        (lambda c: c.update(about=None), "is no solver table"),
+        (lambda c: c["below"].update(scale=float("nan")), "below: expected a scale"),
+        (lambda c: c["below"].update(scale=-1.0), "below: expected a scale"),
+        (lambda c: c["below"].update(scale="1e-5"), "below: expected a scale"),
+        (lambda c: c["below"].update(scale=1e306), "below: expected a scale"),
+        (lambda c: c["below"].update(shape=[-1, -4, 743]), "below: expected whole numbers as its shape"),
+        (lambda c: c["card_axes"].update(c["card_means"]), "card_axes: expected"),
+        (
+            lambda c: c["card_axes"].update(shape=[], scale=1.0, int16="eJxjYAAAAAIAAQ=="),
+            "card_axes: expected an array",
+        ),
+        (lambda c: c["card_means"].update(c["card_axes"]), "card_means: expected"),
     ],
 )
 def test_damaged_tables_are_refused(change: object, message: str) -> None:
@@ -263,6 +278,12 @@ def test_damaged_tables_are_refused(change: object, message: str) -> None:
     change(content)  # type: ignore[operator]
     with pytest.raises(SolverTableError, match=message):
         read_solver_table(json.dumps(content), "here.json")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", "null", '{"format": 1', "[" * 100_000], ids=lambda text: text[:9])
+def test_other_files_are_no_tables(text: str) -> None:
+    with pytest.raises(SolverTableError, match=r"here\.json is no solver table"):
+        read_solver_table(text, "here.json")
 
 
 def test_rules_without_a_table_are_refused_with_what_there_is(tmp_path: Path) -> None:
