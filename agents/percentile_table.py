@@ -220,8 +220,8 @@ def find_table(rules: CrashRules, *, path: str | Path | None = None) -> Percenti
         if dict(table.options) == wanted:
             return table
     raise TableError(
-        f"no percentile table for {_described(wanted)}. {_nearest(tables, wanted)} `prial tables percentile` makes one, for "
-        "the agent's option `table`"
+        f"no percentile table for {_described(wanted)}. {_nearest(tables, wanted)} `prial tables percentile` makes one, "
+        "which Percentile(table=PATH) plays"
     )
 
 

@@ -263,7 +263,7 @@ def find_solver_table(rules: CrashRules, *, path: str | Path | None = None) -> S
             return table
     raise SolverTableError(
         f"no solver table for these rules ({_words(rules)}); those that ship: {', '.join(tables) or 'none'}. "
-        "`prial tables solver` makes one, for the agent's option `table`"
+        "`prial tables solver` makes one, which SolverFast(table=PATH) plays"
     )
 
 

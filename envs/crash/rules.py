@@ -253,5 +253,6 @@ def check_option_names(options: Iterable[str]) -> None:
             raise RulesError(f"the house rule {name!r} is not played: {HOUSE_RULES[name]}")
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise RulesError(f"unknown option {name!r}{hint} Options: {', '.join(k for k in known if k != 'name')}")
+            hint = f"; did you mean {near[0]!r}?" if near else "."
+            options_known = ", ".join(k for k in known if k != "name")
+            raise RulesError(f"unknown option {name!r}{hint} Options of the rules: {options_known}")

@@ -78,7 +78,9 @@ def show(result: BenchResult, console: Console) -> None:
     def table(title: str | None, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         made = Table(title=title, title_justify="left")
         for number, head in enumerate(heads):
-            made.add_column(head, justify="right" if number in {1, 2} or heads[0] != _HEADS[0] else "left")
+            made.add_column(
+                head, justify="right" if number in {1, 2} or heads[0] != _HEADS[0] else "left", overflow="fold"
+            )
         for row in rows:
             made.add_row(*row)
         console.print(made)
