@@ -21,7 +21,10 @@ _MOST_HANDS = 4
 
 @kernel(nogil=True)
 def _features(cards: Any, given_up: Any, counts: Any, suits: Any, out: Any) -> None:
-    """Write what is known of the pack: cards of each rank, whether two and three of it, sizes of the suits in order."""
+    """Write what is known of the pack: cards of each rank, whether two and three of it, sizes of the suits in order.
+
+    Whoever gave up a hand knows twice the cards; with room for it, that goes to a block of its own, and so is fitted apart.
+    """
     counts[:] = 0
     suits[:] = 0
     for i in range(len(cards)):
@@ -31,18 +34,20 @@ def _features(cards: Any, given_up: Any, counts: Any, suits: Any, out: Any) -> N
             counts[given_up[i] >> 2] += 1
             suits[given_up[i] & 3] += 1
     suits.sort()
+    out[:] = 0.0
+    at = NUM_FEATURES if given_up[0] >= 0 and len(out) > NUM_FEATURES else 0
     for rank in range(NUM_RANKS):
-        out[rank] = counts[rank]
-        out[NUM_RANKS + rank] = counts[rank] >= 2
-        out[2 * NUM_RANKS + rank] = counts[rank] >= 3
+        out[at + rank] = counts[rank]
+        out[at + NUM_RANKS + rank] = counts[rank] >= 2
+        out[at + 2 * NUM_RANKS + rank] = counts[rank] >= 3
     for suit in range(NUM_SUITS):
-        out[3 * NUM_RANKS + suit] = suits[suit]
-    out[NUM_FEATURES - 1] = suits[3] * suits[3]
+        out[at + 3 * NUM_RANKS + suit] = suits[suit]
+    out[at + NUM_FEATURES - 1] = suits[3] * suits[3]
 
 
 @kernel(nogil=True)
 def card_features(cards: Any, given_up: Any, out: Any, start: Any, stop: Any) -> None:
-    """Write the features of many seats: float64 (rows, NUM_FEATURES).
+    """Write the features of many seats: float64 (rows, NUM_FEATURES), or twice as many where hands may be given up.
 
     Args:
         cards, given_up: int8 (rows, n), -1 where nothing was given up.

@@ -28,7 +28,7 @@ __all__ = ["Exchanging"]
 
 Floats = npt.NDArray[np.float64]
 Values = Callable[[ViewBatch, CandidateBatch], Floats]
-_SAMPLE = 1024
+_SAMPLE = 768
 _KEPT, _EXCHANGED, _UNKNOWN = 0, 1, -1
 _NUM_RANKS = 13
 
@@ -83,8 +83,13 @@ class Exchanging:
         ranks = np.zeros((len(views), _NUM_RANKS))
         np.add.at(ranks, (np.arange(len(views))[:, None], views.cards // 4), 1.0)
         total = np.zeros(len(views))
+        n = self.rules.players
+        turn = (views.seat[:, None].astype(np.int64) + np.arange(n)) % n  # own seat first, then clockwise
+        dealer = (views.dealer.astype(np.int64) - views.seat) % n
+        scores = np.take_along_axis(views.scores, turn, axis=1)
         for chance, exchanges in self._continuations(views, own=_EXCHANGED):
-            keys = np.column_stack([views.seat, views.dealer, views.scores, exchanges]).astype(np.int64)
+            said = np.take_along_axis(exchanges, turn, axis=1)
+            keys = np.column_stack([dealer, scores, said]).astype(np.int64)
             different, inverse = np.unique(keys, axis=0, return_inverse=True)
             known = [self._worth_of(tuple(key)) for key in different.tolist()]
             means = np.array([mean for mean, _ in known])[inverse.reshape(-1)]
@@ -124,16 +129,17 @@ class Exchanging:
         return [*found, (alive, so_far)]
 
     def _worth_of(self, key: tuple[int, ...]) -> tuple[float, Floats]:
-        """Mean value of a hand after an exchange, and how it moves with each card given up, by rank (0 on average)."""
+        """Mean value of a hand after an exchange, and how it moves with each card given up, by rank (0 on average).
+
+        The key: dealer, scores and what was said, by seats relative to the one that exchanges.
+        """
         known = self._worth.get(key)
         if known is None:
             n, rules, sample = self.rules.players, self.rules, self._sample
-            seat, dealer = key[:2]
-            scores, exchanges = key[2 : 2 + n], key[2 + n :]
+            dealer, scores, exchanges = key[0], key[1 : 1 + n], key[1 + n :]
             size = len(sample)
             views = replace(
                 sample,
-                seat=np.full(size, seat, np.int8),
                 dealer=np.full(size, dealer, np.int8),
                 scores=np.tile(np.array(scores, np.int32), (size, 1)),
                 exchanges=np.tile(np.array(exchanges, np.int8), (size, 1)),

@@ -138,7 +138,7 @@ class SolverFastPolicy(BaseAgent):
         """Where the known cards lie among the directions of the table: float64 (n, k)."""
         from . import _kernels_solver as kernels
 
-        features = np.empty((len(views), kernels.NUM_FEATURES))
+        features = np.empty((len(views), len(self.table.card_means)))
         split_rows(kernels.card_features, len(views), self._threads, views.cards, views.given_up, features)
         places: Floats = (features - self.table.card_means) @ self.table.card_axes
         return places

@@ -214,14 +214,12 @@ def write_solver_table(table: SolverTable, path: Path) -> None:
 
 def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> SolverTable:
     """What `percentile` knows: no score, no cards, and the winning chances of percentile itself."""
-    from ..agents import _kernels_solver as kernels
-
     counts = find_table(rules)
     shares = [shares_of(counts.fresh)] + ([] if counts.kept is None else [shares_of(counts.kept)])
     below = np.zeros((len(shares), rules.hands, _CUTS))
     for kind, share in enumerate(shares):
         below[kind, :, 1:] = np.cumsum(share[: rules.hands], axis=1)
-    features = kernels.NUM_FEATURES
+    features = _num_features(rules)
     return SolverTable(
         options=solver_options(rules),
         equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
@@ -268,7 +266,7 @@ def _with_cards(
 
     n, size = rules.players, rules.cards_dealt
     flat = seen.cards.reshape(-1, size)
-    features = np.ones((len(flat), kernels.NUM_FEATURES + 1))
+    features = np.ones((len(flat), _num_features(rules) + 1))
     kernels.card_features(flat, seen.given_up.reshape(-1, size), features[:, 1:], 0, len(flat))
     features[:, 1:] -= features[:, 1:].mean(axis=0)
     by_seat = features.reshape(-1, n, features.shape[1])
@@ -316,11 +314,18 @@ def _with_cards(
     return fitted, {"cards_explained": explained}
 
 
+def _num_features(rules: CrashRules) -> int:
+    """How many figures tell what is known of the pack; those who gave up a hand have figures of their own."""
+    from ..agents import _kernels_solver as kernels
+
+    return kernels.NUM_FEATURES * (2 if rules.has_exchange else 1)
+
+
 def _feature_means(seen: Survey, rules: CrashRules) -> Floats:
     from ..agents import _kernels_solver as kernels
 
     flat = seen.cards.reshape(-1, rules.cards_dealt)
-    features = np.empty((len(flat), kernels.NUM_FEATURES))
+    features = np.empty((len(flat), _num_features(rules)))
     kernels.card_features(flat, seen.given_up.reshape(-1, rules.cards_dealt), features, 0, len(flat))
     means: Floats = features.mean(axis=0)
     return means
