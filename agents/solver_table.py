@@ -40,6 +40,7 @@ __all__ = [
     "find_solver_table",
     "needs_index",
     "needs_states",
+    "num_features",
     "read_solver_table",
     "shipped_solver_tables",
     "solver_options",
@@ -200,9 +201,18 @@ def read_solver_table(text: str, where: str) -> SolverTable:
     return table
 
 
-def _check_shapes(table: SolverTable) -> None:
+def num_features(rules: CrashRules) -> int:
+    """Return how many figures tell what a player knows of the pack; those who gave up a hand have figures of their own.
+
+    >>> num_features(CrashRules.preset("online")), num_features(CrashRules.preset("bga"))
+    (44, 88)
+    """
     from ._kernels_solver import NUM_FEATURES
 
+    return NUM_FEATURES * (2 if rules.has_exchange else 1)
+
+
+def _check_shapes(table: SolverTable) -> None:
     rules = CrashRules.from_dict(table.options)
     if not table.fits(rules) or not table.equity.fits(rules):
         raise ValueError(f"options: expected those of its winning chances, got {dict(table.options)}")
@@ -212,7 +222,7 @@ def _check_shapes(table: SolverTable) -> None:
         if getattr(table, name).ndim == 0:
             raise ValueError(f"{name}: expected an array, got one number")
     kinds, hands = 2 if rules.has_exchange else 1, rules.hands
-    states, features = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1), NUM_FEATURES
+    states, features = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1), num_features(rules)
     a, k = table.by_score.shape[-1], table.card_axes.shape[-1]
     wanted = {
         "card_means": (features,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from prial.agents.equity_table import EquityTable, round_states
-from prial.agents.solver_table import SolverTable, needs_states, solver_options
+from prial.agents.solver_table import SolverTable, needs_states, num_features, solver_options
 from prial.envs.crash.rules import CrashRules
 
 
@@ -33,8 +33,8 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
         cap=cap,
         by_score=np.zeros((len(needs_states(cap, rules.players)), 1)),
         score_basis=np.zeros((1, hands, 743)),
-        card_means=np.zeros(44),
-        card_axes=np.zeros((44, 1)),
+        card_means=np.zeros(num_features(rules)),
+        card_axes=np.zeros((num_features(rules), 1)),
         card_basis=np.zeros((kinds, hands, 743, 1)),
         about={},
     )

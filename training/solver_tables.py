@@ -27,7 +27,7 @@ from ..agents.percentile import Percentile
 from ..agents.percentile_table import find_table, shares_of
 from ..agents.protocol import Agent
 from ..agents.solver_fast import SolverFastPolicy
-from ..agents.solver_table import SolverTable, needs_states, solver_options
+from ..agents.solver_table import SolverTable, needs_states, num_features, solver_options
 from ..envs.crash.presets import load_rules, preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.vector import CrashVectorEnv
@@ -219,7 +219,7 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
     below = np.zeros((len(shares), rules.hands, _CUTS))
     for kind, share in enumerate(shares):
         below[kind, :, 1:] = np.cumsum(share[: rules.hands], axis=1)
-    features = _num_features(rules)
+    features = num_features(rules)
     return SolverTable(
         options=solver_options(rules),
         equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
@@ -266,7 +266,7 @@ def _with_cards(
 
     n, size = rules.players, rules.cards_dealt
     flat = seen.cards.reshape(-1, size)
-    features = np.ones((len(flat), _num_features(rules) + 1))
+    features = np.ones((len(flat), num_features(rules) + 1))
     kernels.card_features(flat, seen.given_up.reshape(-1, size), features[:, 1:], 0, len(flat))
     features[:, 1:] -= features[:, 1:].mean(axis=0)
     by_seat = features.reshape(-1, n, features.shape[1])
@@ -314,18 +314,11 @@ def _with_cards(
     return fitted, {"cards_explained": explained}
 
 
-def _num_features(rules: CrashRules) -> int:
-    """How many figures tell what is known of the pack; those who gave up a hand have figures of their own."""
-    from ..agents import _kernels_solver as kernels
-
-    return kernels.NUM_FEATURES * (2 if rules.has_exchange else 1)
-
-
 def _feature_means(seen: Survey, rules: CrashRules) -> Floats:
     from ..agents import _kernels_solver as kernels
 
     flat = seen.cards.reshape(-1, rules.cards_dealt)
-    features = np.empty((len(flat), _num_features(rules)))
+    features = np.empty((len(flat), num_features(rules)))
     kernels.card_features(flat, seen.given_up.reshape(-1, rules.cards_dealt), features, 0, len(flat))
     means: Floats = features.mean(axis=0)
     return means
