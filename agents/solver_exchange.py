@@ -20,7 +20,7 @@ from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import CandidateBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.deals import DealStream
-from .percentile import PercentilePolicy, crash_weight
+from .percentile import crash_weight
 from .percentile_table import arrangement_values, find_table
 from .protocol import Choices
 
@@ -28,7 +28,7 @@ __all__ = ["Exchanging"]
 
 Floats = npt.NDArray[np.float64]
 Values = Callable[[ViewBatch, CandidateBatch], Floats]
-_SAMPLE = 768
+_DEALT, _SAMPLE = 3072, 192
 _KEPT, _EXCHANGED, _UNKNOWN = 0, 1, -1
 _NUM_RANKS = 13
 
@@ -55,14 +55,14 @@ class Exchanging:
         self.rules = rules
         self._values = values
         self._worth: dict[tuple[int, ...], tuple[float, Floats]] = {}
-        self._sample, self._given_up = self._sample_hands()
-        found = self._sample.undominated()
-        policy = PercentilePolicy(rules, find_table(rules), weight=crash_weight(rules))
-        plain = arrangement_values(found, find_table(rules).win_chances(), rules=rules, weight=policy.weight)
+        table, (views, given_up) = find_table(rules), self._hands()
+        found = views.undominated()
+        plain = arrangement_values(found, table.win_chances(), rules=rules, weight=crash_weight(rules))
         best = np.maximum.reduceat(plain, found.offsets[:-1])
-        self.keeps: tuple[float, ...] = tuple(
-            float((best >= below).mean()) for below in find_table(rules).exchange_below
-        )
+        # Evenly spaced by what they are worth to `percentile`: few stand for many.
+        some = np.argsort(best, kind="stable")[_DEALT // _SAMPLE // 2 :: _DEALT // _SAMPLE]
+        self._sample, self._given_up = views.select(some), given_up[some]
+        self.keeps: tuple[float, ...] = tuple(float((best >= below).mean()) for below in table.exchange_below)
         """How often a hand is kept, by how many others have kept theirs before."""
 
     def choose(self, views: ViewBatch) -> Choices:
@@ -166,27 +166,27 @@ class Exchanging:
         centred: Floats = np.where(in_pack, slopes - slopes[in_pack].mean(), 0.0)
         return centred
 
-    def _sample_hands(self) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
+    def _hands(self) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
         """Views of hands, and hands given up for them: the first two of deals 0, 1, ... of seed 0."""
         rules = self.rules
         stream = DealStream(0)
         size = rules.cards_dealt
-        dealt = [stream.shuffle(rules.pack, deal=deal, count=2 * size) for deal in range(_SAMPLE)]
-        cards, given_up = np.sort(np.array(dealt, np.int8).reshape(_SAMPLE, 2, size), axis=2).transpose(1, 0, 2)
+        dealt = [stream.shuffle(rules.pack, deal=deal, count=2 * size) for deal in range(_DEALT)]
+        cards, given_up = np.sort(np.array(dealt, np.int8).reshape(_DEALT, 2, size), axis=2).transpose(1, 0, 2)
         cards = np.ascontiguousarray(cards)
-        nobody = np.full((_SAMPLE, rules.players), _UNKNOWN, np.int8)
+        nobody = np.full((_DEALT, rules.players), _UNKNOWN, np.int8)
         views = ViewBatch(
             rules=rules,
-            seat=np.zeros(_SAMPLE, np.int8),
-            phase=np.full(_SAMPLE, Phase.ARRANGE, np.int8),
-            dealer=np.zeros(_SAMPLE, np.int8),
-            to_act=np.ones(_SAMPLE, np.int8),
-            rounds_played=np.zeros(_SAMPLE, np.int32),
-            scores=np.zeros((_SAMPLE, rules.players), np.int32),
+            seat=np.zeros(_DEALT, np.int8),
+            phase=np.full(_DEALT, Phase.ARRANGE, np.int8),
+            dealer=np.zeros(_DEALT, np.int8),
+            to_act=np.ones(_DEALT, np.int8),
+            rounds_played=np.zeros(_DEALT, np.int32),
+            scores=np.zeros((_DEALT, rules.players), np.int32),
             cards=cards,
             given_up=np.full_like(cards, _UNKNOWN),
             exchanges=nobody,
             calls=nobody.copy(),
-            laid=np.full(_SAMPLE, _UNKNOWN, np.int32),
+            laid=np.full(_DEALT, _UNKNOWN, np.int32),
         )
         return views, np.ascontiguousarray(given_up)

