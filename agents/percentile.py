@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
+from .by_rules import ByRules
 from .percentile_table import PercentileTable, arrangement_values, find_table
 from .protocol import Actions, BaseAgent, Choices
 from .strengths import laid_strengths
@@ -98,7 +99,7 @@ def _others_kept(views: ViewBatch) -> npt.NDArray[np.int64]:
     return number
 
 
-class Percentile(BaseAgent):
+class Percentile(ByRules[PercentilePolicy]):
     """`PercentilePolicy` with the table that fits the rules of the views.
 
     Args:
@@ -115,39 +116,16 @@ class Percentile(BaseAgent):
     def __init__(self, *, weight: float | None = None, table: str | Path | None = None) -> None:
         if weight is not None and (isinstance(weight, bool | str) or not (math.isfinite(weight) and weight >= 0)):
             raise ValueError(f"weight={weight!r}: expected a number from 0 up")
+        super().__init__()
         self._weight = weight
         self._path = table
-        self._policies: dict[CrashRules, PercentilePolicy] = {}
 
-    def check_rules(self, rules: CrashRules) -> None:
-        """Refuse rules for which there is no table.
-
-        Raises:
-            TableError: names the tables that there are.
-        """
-        self.policy(rules)
-
-    def policy(self, rules: CrashRules) -> PercentilePolicy:
+    def make_policy(self, rules: CrashRules) -> PercentilePolicy:
         """Return the policy for some rules.
 
         Raises:
-            TableError: no table fits.
+            TableError: no table fits; names the tables that there are.
         """
-        found = self._policies.get(rules)
-        if found is None:
-            table: PercentileTable = find_table(rules, path=self._path)
-            weight = crash_weight(rules) if self._weight is None else self._weight
-            found = self._policies[rules] = PercentilePolicy(rules, table, weight=weight)
-        return found
-
-    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
-        """Return the arrangement worth most: int32 (n,)."""
-        return self.policy(views.rules).arrange_many(views, rng)
-
-    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
-        """Exchange what is worth less than the threshold: bool (n,)."""
-        return self.policy(views.rules).exchange_many(views, rng)
-
-    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
-        """Call where it gains points on average: bool (n,)."""
-        return self.policy(views.rules).call_many(views, rng)
+        table: PercentileTable = find_table(rules, path=self._path)
+        weight = crash_weight(rules) if self._weight is None else self._weight
+        return PercentilePolicy(rules, table, weight=weight)

@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..envs.crash.observation import ViewBatch
-from ..envs.crash.partitions import CandidateBatch
+from ..envs.crash.partitions import CandidateBatch, laid_many
 from ..envs.crash.rules import CrashRules
 from ..envs.threads import split_rows
+from .by_rules import ByRules
 from .protocol import Actions, BaseAgent, Choices
 from .solver_contexts import Contexts, Objective
 from .solver_exchange import Exchanging
 from .solver_table import SolverTable, find_solver_table
-from .strengths import laid_strengths
 
 __all__ = ["SolverFast", "SolverFastPolicy", "for_points"]
 
@@ -66,7 +66,7 @@ class SolverFastPolicy(BaseAgent):
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call where it is worth more: bool (n,)."""
-        passing, calling = self.values(views, _as_laid(views))
+        passing, calling = self.values(views, laid_many(views.laid, views.cards, views.rules))
         better: Choices = calling > passing
         return better
 
@@ -144,20 +144,7 @@ class SolverFastPolicy(BaseAgent):
         return places
 
 
-def _as_laid(views: ViewBatch) -> CandidateBatch:
-    """What each view has laid, as a batch of one arrangement each."""
-    from ..envs.crash.partitions import candidates_of
-
-    laid = [candidates_of(int(view.laid or 0), view.cards, views.rules) for view in views]
-    return CandidateBatch(
-        offsets=np.arange(len(views) + 1),
-        partitions=views.laid.copy(),
-        strengths=laid_strengths(views),
-        quads=np.concatenate([one.quads for one in laid]),
-    )
-
-
-class SolverFast(BaseAgent):
+class SolverFast(ByRules[SolverFastPolicy]):
     """`SolverFastPolicy` with the table that fits the rules of the views.
 
     >>> from ..envs.crash.game import Game
@@ -181,44 +168,19 @@ class SolverFast(BaseAgent):
     def __init__(self, *, objective: Objective = "win", table: str | Path | None = None, threads: int = 1) -> None:
         if objective not in get_args(Objective):
             raise ValueError(f"objective={objective!r}: expected {' or '.join(map(repr, get_args(Objective)))}")
+        super().__init__()
         self._objective: Objective = objective
         self._path = table
         self._threads = threads
-        self._policies: dict[CrashRules, SolverFastPolicy] = {}
 
-    def check_rules(self, rules: CrashRules) -> None:
-        """Refuse rules for which there is no table.
-
-        Raises:
-            SolverTableError: names the tables that there are.
-        """
-        self.policy(rules)
-
-    def policy(self, rules: CrashRules) -> SolverFastPolicy:
+    def make_policy(self, rules: CrashRules) -> SolverFastPolicy:
         """Return the policy for some rules.
 
         Raises:
-            SolverTableError: no table fits.
+            SolverTableError: no table fits; names the tables that there are.
         """
-        found = self._policies.get(rules)
-        if found is None:
-            table = find_solver_table(rules, path=self._path)
-            found = self._policies[rules] = SolverFastPolicy(
-                rules, table, objective=self._objective, threads=self._threads
-            )
-        return found
-
-    def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
-        """Return the arrangement worth most: int32 (n,)."""
-        return self.policy(views.rules).arrange_many(views, rng)
-
-    def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
-        """Return whether to exchange: bool (n,)."""
-        return self.policy(views.rules).exchange_many(views, rng)
-
-    def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
-        """Return whether to call a crash: bool (n,)."""
-        return self.policy(views.rules).call_many(views, rng)
+        table = find_solver_table(rules, path=self._path)
+        return SolverFastPolicy(rules, table, objective=self._objective, threads=self._threads)
 
 
 def for_points() -> SolverFast:

@@ -370,7 +370,12 @@ def laid_many(indices: npt.NDArray[np.int32], cards: npt.NDArray[np.int8], rules
     Args:
         indices: partition indices, (n,); every triple a hand under `rules`.
         cards: ascending card ids, (n, cards a deal).
+
+    Raises:
+        ValueError: an index below 0, as of a view that has not laid yet.
     """
+    if indices.min(initial=0) < 0:
+        raise ValueError(f"partition {indices.min()}: expected 0 or more; a view has not laid its hands yet")
     n, size = cards.shape
     triples = partition_table(size)[indices]
     there = triples >= 0

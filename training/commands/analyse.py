@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from ..console import CommandError, output, require_extra, show_json, shows_symbols
-from .options import JsonOption, PlayersOption, SeedOption, SetOption, held_from, rules_from
+from .options import GivenRulesOption, JsonOption, PlayersOption, SeedOption, SetOption, held_from, rules_from
 
 if TYPE_CHECKING:
     from ...envs.crash.observation import PlayerView
@@ -31,12 +31,7 @@ def analyse(
         ),
     ] = None,
     *,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            "--rules", metavar="RULES", help="Rule set (online, bga, traditional) or a YAML file; online if not given."
-        ),
-    ] = None,
+    rules: GivenRulesOption = None,
     players: PlayersOption = None,
     settings: SetOption = None,
     score: Annotated[

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...envs.crash.rules import CrashRules
 
 __all__ = [
+    "GivenRulesOption",
     "JobsOption",
     "JsonOption",
     "PlayersOption",
@@ -27,6 +28,12 @@ __all__ = [
 
 RulesOption: TypeAlias = Annotated[
     str, typer.Option("--rules", metavar="RULES", help="Rule set (online, bga, traditional) or a YAML file of rules.")
+]
+GivenRulesOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rules", metavar="RULES", help="Rule set (online, bga, traditional) or a YAML file; online if not given."
+    ),
 ]
 PlayersOption: TypeAlias = Annotated[
     int | None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..console import CommandError, output, shows_symbols
-from .options import PlayersOption, SetOption, rules_from
+from .options import GivenRulesOption, PlayersOption, SetOption, rules_from
 
 if TYPE_CHECKING:
     from ..table_game import PlayedGame
@@ -24,12 +24,7 @@ __all__ = ["play"]
 
 def play(
     *,
-    rules: Annotated[
-        str | None,
-        typer.Option(
-            "--rules", metavar="RULES", help="Rule set (online, bga, traditional) or a YAML file; online if not given."
-        ),
-    ] = None,
+    rules: GivenRulesOption = None,
     players: PlayersOption = None,
     settings: SetOption = None,
     against: Annotated[
