@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from ..agents.solver_fast import SolverFastPolicy
 from ..agents.solver_table import find_solver_table
+from ..agents.world_tables import SetTables
 from ..envs.crash.events import RoundEnd
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.record import GameRecord, RecordError
@@ -34,7 +35,6 @@ from ..envs.crash.rules import CrashRules
 from ..envs.crash.scoring import margins
 from ..envs.crash.searches import Searches
 from .analysis import plain_view
-from .exploit_tables import SetTables
 from .statistics import Estimate, ratio_estimate
 
 __all__ = ["DealWorth", "LuckError", "MatchLuck", "PlayerLuck", "luck_of"]

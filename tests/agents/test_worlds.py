@@ -7,15 +7,15 @@ import pytest
 
 from prial.agents.heuristics import Greedy
 from prial.agents.registry import make
+from prial.agents.sampled_choice import Chooser, alike, options_of
+from prial.agents.world_tables import Asks, SetTables, Worth
+from prial.agents.worlds import has_history, sample_worlds, worlds_a_deal
 from prial.envs.crash.actions import action_layout
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import ViewBatch
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.vector import CrashVectorEnv
 from prial.training.equity import solve_equity
-from prial.training.exploit_decisions import Responder, _options_of
-from prial.training.exploit_tables import Asks, SetTables, Worth
-from prial.training.exploit_worlds import has_history, sample_worlds, worlds_a_deal
 
 SMALL = CrashRules(players=2, ranks="JQKA", cards_dealt=6)
 RULES = (
@@ -37,8 +37,7 @@ def _decisions(rules: CrashRules, agent: str, count: int = 120) -> list[ViewBatc
         tables, places, views = env.views()
         mine = np.flatnonzero(seats[tables] == places)
         some = views.select(mine)
-        kinds = np.stack([some.phase, has_history(some), some.given_up[:, 0] >= 0], axis=1)
-        found += [some.select((kinds == kind).all(axis=1)) for kind in np.unique(kinds, axis=0)]
+        found += [some.select(rows) for rows in alike(some)]
         actions = np.full((count, rules.players), -1, np.int32)
         actions[tables, places] = asks(views)
         env.step(actions)
@@ -138,14 +137,14 @@ def test_options_are_worth_what_plain_rounds_come_to(rules: CrashRules, by_win: 
     for views in _decisions(rules, "greedy", count=9):
         asks = Asks(make("greedy"), np.random.default_rng(2))
         own = asks(views)
-        options = _options_of(views, own)
+        options = options_of(views, own)
         assert (options.actions[options.offsets[:-1]] == own).all()
-        responder = Responder(asks, Worth(equity=equity), np.random.default_rng(5), worlds=48, fresh=48)
+        chooser = Chooser(asks, Worth(equity=equity), np.random.default_rng(5), worlds=48, resolve=1.0)
         worlds = sample_worlds(views, 1, asks, np.random.default_rng(3))
         if not len(worlds.rows):
             continue
         plain = [worlds.tables.game(table) for table in range(len(worlds.rows))]
-        starts, figures = responder._worth_of(views, options, worlds)
+        starts, figures = chooser.worth_of(views, options, worlds)
         for table in range(len(worlds.rows)):
             row, seat = worlds.rows[table], int(worlds.seats[table])
             for number in range(options.counts[row]):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..envs.crash.actions import action_layout
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
-from .exploit_tables import Asks, Ints, SetTables
+from .world_tables import Asks, Ints, SetTables
 
 __all__ = ["Worlds", "has_history", "sample_worlds", "worlds_a_deal"]
 
@@ -65,7 +65,7 @@ def sample_worlds(views: ViewBatch, deals: int, asks: Asks, rng: np.random.Gener
         asks: the agent of the others.
         rng: deals.
 
-    >>> from ..agents.heuristics import Greedy
+    >>> from .heuristics import Greedy
     >>> from ..envs.crash.vector import CrashVectorEnv
     >>> views = CrashVectorEnv(1, "online", seed=1).views_at(np.array([0]), np.array([2]))
     >>> asks = Asks(Greedy(), np.random.default_rng(1))

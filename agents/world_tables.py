@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..agents.answers import ask
-from ..agents.equity_table import EquityTable
-from ..agents.protocol import Agent
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.searches import Searches
 from ..envs.crash.tables import StepOutcome, new_outcome
 from ..envs.crash.vector import CrashVectorEnv
 from ..envs.threads import split_rows
+from .answers import ask
+from .equity_table import EquityTable
+from .protocol import Agent
 
 __all__ = ["Asks", "SetTables", "Worth"]
 
@@ -176,7 +176,7 @@ class SetTables(CrashVectorEnv):
         Returns:
             Where each table's figures begin, then their number: int64 (n + 1,); and the figures.
         """
-        from . import _kernels_exploit as kernels
+        from . import _kernels_worlds as kernels
 
         starts = np.concatenate([[0], np.cumsum((offsets[1:] - offsets[:-1])[rows])])
         figures = np.empty(starts[-1])
