@@ -1,4 +1,4 @@
-"""Agents by name: the built-in ones, exported networks by path, and anyone's by ``package.module:factory``."""
+"""Agents by name: the built-in ones, networks by path, foreign engines, anyone's by ``package.module:factory``."""
 
 from __future__ import annotations
 
@@ -49,6 +49,9 @@ _BUILT_IN: Mapping[str, _Entry] = {
 }
 
 
+_ENGINES = ("engine:", "engine,")
+
+
 def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
@@ -62,8 +65,8 @@ def make(name: str | Path, /, **options: Any) -> Agent:
     """Return an agent.
 
     Args:
-        name: a built-in name (`agent_names`), the path of an exported network ending in ``.onnx``, or
-            ``package.module:factory`` to import and call.
+        name: a built-in name (`agent_names`), the path of an exported network ending in ``.onnx``, ``engine:COMMAND`` to
+            start a foreign engine (`prial.agents.engine_client`), or ``package.module:factory`` to import and call.
         options: arguments of the factory.
 
     Raises:
@@ -77,6 +80,10 @@ def make(name: str | Path, /, **options: Any) -> Agent:
     if text in _BUILT_IN:
         module, _, attribute = _BUILT_IN[text].factory.partition(":")
         factory = getattr(importlib.import_module(f".{module}", __package__), attribute)
+    elif text.lower().startswith(_ENGINES):
+        from .engine_client import make_engine
+
+        return make_engine(text, **options)
     elif text.lower().endswith(".onnx"):
         from .onnx_agent import load  # onnxruntime takes a while to import
 
@@ -87,8 +94,8 @@ def make(name: str | Path, /, **options: Any) -> Agent:
         near = difflib.get_close_matches(text, _BUILT_IN, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise AgentError(
-            f"no agent {text!r}{hint} Known: {', '.join(_BUILT_IN)}, the path of a network ending in .onnx, or "
-            "package.module:factory"
+            f"no agent {text!r}{hint} Known: {', '.join(_BUILT_IN)}, the path of a network ending in .onnx, "
+            "engine:COMMAND, or package.module:factory"
         )
     return _called(text, factory, options)
 

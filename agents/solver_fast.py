@@ -101,6 +101,11 @@ class SolverFastPolicy(BaseAgent):
         split_rows(kernels.arrangement_values, len(views), self._threads, *arguments)
         return values
 
+    def exchange_values(self, views: ViewBatch) -> tuple[Floats, Floats]:
+        """Return what keeping and exchanging are worth, where there is an exchange: float64 (n,) both."""
+        assert self._exchanging is not None
+        return self._exchanging.keeping(views), self._exchanging.exchanging(views)
+
     def chances(self, views: ViewBatch, found: CandidateBatch) -> Floats:
         """Return who wins each comparison: float64 (m, hands, players + 1), own seat first, then clockwise, nobody last.
 

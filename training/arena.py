@@ -21,6 +21,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
+from ..agents.forfeits import MayForfeit
 from ..agents.protocol import Agent, BaseAgent
 from ..agents.registry import AgentError, make, what_lacks
 from ..envs.crash.game import Game
@@ -30,6 +31,7 @@ from ..envs.crash.starts import check_seed
 from ..envs.whole_numbers import whole_number
 from .arena_result import ArenaResult, BoardSums
 from .files import whole_file
+from .forfeited import Forfeited, ForfeitLog
 from .line_ups import labels, line_ups, seatings
 from .match import ArenaError, Ended, Tallies, Tick, play_games
 from .workers import spread
@@ -96,9 +98,10 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chunk:
-    """What some boards came to, and the records of their games where they are wanted."""
+    """What some boards came to, what was forfeited, and the records of their games where they are wanted."""
 
     sums: BoardSums
+    forfeits: ForfeitLog
     records: str
 
 
@@ -172,8 +175,8 @@ def run_arena(
             pieces = spread(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
         else:
             pieces = _in_this_process(plan, made, report)
-        sums = BoardSums.joined(_in_order(pieces, file))
-    return _result(plan, sums, games_asked=games)
+        sums, forfeits = _in_order(pieces, file)
+    return _result(plan, sums, forfeits, games_asked=games)
 
 
 def _count(option: str, given: object) -> int:
@@ -183,20 +186,24 @@ def _count(option: str, given: object) -> int:
     return number
 
 
-def _in_order(pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None) -> list[BoardSums]:
-    """Return the sums of all chunks in order; write their records in order, each as soon as those before it are there."""
+def _in_order(pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None) -> tuple[BoardSums, ForfeitLog]:
+    """Return what all chunks came to; write their records in order, each as soon as those before it are there."""
     sums: dict[int, BoardSums] = {}
+    logs: dict[int, ForfeitLog] = {}
     waiting: dict[int, str] = {}
     written = 0
     for number, chunk in pieces:
-        sums[number] = chunk.sums
+        sums[number], logs[number] = chunk.sums, chunk.forfeits
         waiting[number] = chunk.records
         while written in waiting:
             text = waiting.pop(written)
             if file is not None:
                 file.write(text.encode("ascii"))
             written += 1
-    return [sums[number] for number in sorted(sums)]
+    forfeits = ForfeitLog()
+    for number in sorted(logs):
+        forfeits.join(logs[number])
+    return BoardSums.joined([sums[number] for number in sorted(sums)]), forfeits
 
 
 def _reporter(progress: Progress | None, total: int) -> Callable[[int], None]:
@@ -214,7 +221,7 @@ def _worthwhile_jobs(plan: _Plan, agents: Sequence[Agent]) -> int:
     for games in _SAMPLES:
         sample = [(board, seating) for board in range(games) for seating in plan.tables][:games]
         start = time.perf_counter()
-        _play(plan, agents, sample, chunk=0, tick=lambda _: None)
+        _play(plan, agents, sample, chunk=0, tick=lambda _: None, forfeits=[])
         if (time.perf_counter() - start) / games * plan.games <= _WORTH_SECONDS:
             return 1
     return default_jobs()
@@ -246,26 +253,37 @@ def _play(
     chunk: int,
     tick: Tick,
     ended: Ended | None = None,
+    forfeits: list[Forfeited],
 ) -> Tallies:
+    for agent in agents:
+        if isinstance(agent, MayForfeit):
+            agent.start_over()  # what it failed at elsewhere is another worker's, or none's
     branches = [(_AGENT_BRANCH, chunk, number) for number in range(len(agents))]
     rngs = [np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=branch)) for branch in branches]
-    return play_games(plan.rules, games, agents, names=plan.labels, seed=plan.seed, rngs=rngs, tick=tick, ended=ended)
+    names, seed = plan.labels, plan.seed
+    return play_games(
+        plan.rules, games, agents, names=names, seed=seed, rngs=rngs, tick=tick, ended=ended, forfeits=forfeits
+    )
 
 
 def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) -> _Chunk:
     games = [(board, seating) for board in plan.boards_of(chunk) for seating in plan.tables]
     recorded: list[str] = []
+    forfeits: list[Forfeited] = []
 
     def record(game: Game, seating: Sequence[int]) -> None:
         made = record_of(game, agents=[plan.labels[agent] for agent in seating])
         recorded.append(made.to_json() if plan.records == "json" else str(made))
 
-    tallies = _play(plan, agents, games, chunk=chunk, tick=tick, ended=None if plan.records is None else record)
+    ended = None if plan.records is None else record
+    tallies = _play(plan, agents, games, chunk=chunk, tick=tick, ended=ended, forfeits=forfeits)
     sums = BoardSums.of(tallies, plan.tables, agents=len(agents))
-    return _Chunk(sums=sums, records="".join(f"{text}\n" for text in recorded))
+    log = ForfeitLog()
+    log.add(forfeits)
+    return _Chunk(sums=sums, forfeits=log, records="".join(f"{text}\n" for text in recorded))
 
 
-def _result(plan: _Plan, sums: BoardSums, *, games_asked: int) -> ArenaResult:
+def _result(plan: _Plan, sums: BoardSums, forfeits: ForfeitLog, *, games_asked: int) -> ArenaResult:
     agents, pairs = sums.scores(plan.labels, plan.rules, games_per_board=len(plan.tables))
     return ArenaResult(
         rules=plan.rules,
@@ -277,4 +295,5 @@ def _result(plan: _Plan, sums: BoardSums, *, games_asked: int) -> ArenaResult:
         line_ups=tuple(tuple(plan.labels[number] for number in line_up) for line_up in plan.line_ups),
         agents=agents,
         pairs=pairs,
+        forfeits=forfeits.of(plan.labels),
     )

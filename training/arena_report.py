@@ -87,6 +87,7 @@ def as_dict(result: ArenaResult) -> dict[str, Any]:
         "line_ups": [list(line_up) for line_up in result.line_ups],
         "agents": [_agent_dict(score) for score in result.agents],
         "pairs": [_pair_dict(pair) for pair in result.pairs],
+        "forfeits": [one.to_dict() for one in result.forfeits],
         "versions": {
             "prial": metadata.version("prial"),
             "numpy": metadata.version("numpy"),
@@ -140,6 +141,10 @@ def show(result: ArenaResult, console: Console) -> None:
     console.print()
     pairs = [_row(pair, f"{pair.first} - {pair.second}", _DIFFERENCES, _verdict(pair)) for pair in result.pairs]
     _show_rows(console, pairs, heading="agents", measures=_DIFFERENCES, said="verdict")
+    for one in result.forfeits:
+        console.print()
+        for line in one.lines():
+            console.print(line, soft_wrap=True)
 
 
 def _headlines(result: ArenaResult) -> list[str]:

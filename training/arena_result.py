@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
+from .forfeited import AgentForfeits
 from .match import Tallies
 from .statistics import Estimate, ratio_estimate
 
@@ -87,6 +88,7 @@ class ArenaResult:
         line_ups: labels of the agents at each line-up's table.
         agents: in the order given.
         pairs: every two agents that met.
+        forfeits: of agents that forfeited decisions.
     """
 
     rules: CrashRules
@@ -98,6 +100,7 @@ class ArenaResult:
     line_ups: tuple[tuple[str, ...], ...]
     agents: tuple[AgentScore, ...]
     pairs: tuple[PairScore, ...]
+    forfeits: tuple[AgentForfeits, ...] = ()
 
 
 # Columns of what is kept of a board, for each agent and for each pair of agents.

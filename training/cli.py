@@ -27,6 +27,7 @@ from .commands import (
     arrangements,
     bench,
     benchmark,
+    bot,
     cache,
     exploit,
     export,
@@ -120,6 +121,7 @@ app.command("analyse")(analyse.analyse)
 app.command("arrangements")(arrangements.arrangements)
 app.command("bench")(bench.bench)
 app.command("benchmark")(benchmark.benchmark)
+app.command("bot")(bot.bot)
 app.command("cache")(cache.cache)
 app.command("exploit")(exploit.exploit)
 app.command("export")(export.export)

@@ -13,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..agents.answers import AnswerError, ask
+from ..agents.forfeits import MayForfeit
 from ..agents.protocol import Agent
 from ..envs.crash.game import Game, IllegalActionError, Phase
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.searches import Searches
 from ..envs.crash.vector import CrashVectorEnv, StepOutcome
+from .forfeited import Forfeited, Where, place_of
 
 __all__ = ["ArenaError", "Ended", "Interrupted", "Tallies", "Tick", "play_games"]
 
@@ -113,6 +115,7 @@ class _Match:
         names: of the agents.
         seating: the same as a matrix, int64 (games, players).
         searches: of all agents: the seatings of a board have the same deals.
+        forfeits: where decisions are noted that agents forfeit; None if those stop the match.
     """
 
     env: CrashVectorEnv
@@ -120,6 +123,7 @@ class _Match:
     names: Sequence[str]
     seating: npt.NDArray[np.int64]
     searches: Searches
+    forfeits: list[Forfeited] | None
 
     def step(
         self, agents: Sequence[Agent], rngs: Sequence[np.random.Generator]
@@ -161,6 +165,12 @@ class _Match:
         """Ask an agent for all its decisions at once, and check the form of what it answers."""
         views = self.env.views_at(games, seats).sharing(self.searches)
         try:
+            if self.forfeits is not None and isinstance(agent, MayForfeit):
+                actions, failed = agent.act_or_forfeit(views, rng)
+                for one in failed:
+                    where = self._where(int(games[one.row]), int(seats[one.row]))
+                    self.forfeits.append(Forfeited(agent=number, where=where, cause=one.cause, detail=one.detail))
+                return actions
             return ask(agent, views, rng)
         except AnswerError as error:
             raise ArenaError(f"{self._who(number, int(games[0]), int(seats[0]))}: {error}") from error
@@ -183,12 +193,18 @@ class _Match:
                 except IllegalActionError as error:
                     raise ArenaError(f"{self._who(some.number, game, seat)}: {error}") from error
 
-    def _who(self, number: int, game: int, seat: int) -> str:
+    def _where(self, game: int, seat: int) -> Where:
         board, seating = self.games[game]
-        phase = Phase(int(self.env.phase[game])).label
-        seats = ", ".join(self.names[agent] for agent in seating)
-        where = f"board {board}, seating ({seats}), round {self.env.column('rounds_played')[game] + 1}"
-        return f"agent {self.names[number]!r} failed in the {phase} phase ({where}, seat {seat})"
+        return {
+            "board": board,
+            "seating": tuple(self.names[agent] for agent in seating),
+            "round": int(self.env.column("rounds_played")[game]) + 1,
+            "seat": seat,
+            "phase": Phase(int(self.env.phase[game])).label,
+        }
+
+    def _who(self, number: int, game: int, seat: int) -> str:
+        return f"agent {self.names[number]!r} failed in the {place_of(self._where(game, seat))}"
 
 
 def play_games(
@@ -201,6 +217,7 @@ def play_games(
     rngs: Sequence[np.random.Generator],
     tick: Tick,
     ended: Ended | None = None,
+    forfeits: list[Forfeited] | None = None,
 ) -> Tallies:
     """Play games to their end and return what each came to, in the order given.
 
@@ -213,6 +230,7 @@ def play_games(
         rngs: the chance of each agent, by number.
         tick: called after every step.
         ended: called with each game, in the order given, when all are over; they are played again for that.
+        forfeits: what agents that may forfeit (`MayForfeit`) forfeit is added here; None if it raises.
 
     Raises:
         ArenaError: an agent raised or answered wrongly.
@@ -231,7 +249,7 @@ def play_games(
     # One thread: an arena spreads its games over processes.
     env = CrashVectorEnv(len(games), rules, seed=seed, tables=boards, autoreset=False, threads=1)
     seating = np.array([seats for _, seats in games], np.int64)
-    match = _Match(env=env, games=games, names=names, seating=seating, searches=Searches(rules))
+    match = _Match(env=env, games=games, names=names, seating=seating, searches=Searches(rules), forfeits=forfeits)
     tallies = Tallies.empty(len(games), rules.players)
     log: list[_Decisions] = []
     left = len(games)
