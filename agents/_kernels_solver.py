@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..envs.crash._kernels_rounds import NO_REASON, settle_winners
+from ..envs.crash._kernels_settling import NO_REASON, settle_winners
 from ..envs.kernel_cache import kernel
 
 NUM_RANKS, NUM_SUITS = 13, 4

@@ -28,7 +28,7 @@ def high_product(typing_context: Any, left: Any, right: Any) -> Any:  # noqa: AR
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def philox_block(key: Any, block: Any, deal: Any, table: Any, purpose: Any, words: Any) -> None:
     """Write the four words of one block of Philox4x64-10; NumPy's first block of a stream is number 1.
 
@@ -48,7 +48,29 @@ def philox_block(key: Any, block: Any, deal: Any, table: Any, purpose: Any, word
     words[0], words[1], words[2], words[3] = c0, c1, c2, c3
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
+def _philox_pair(key: Any, block: Any, deal: Any, table: Any, words: Any, at: Any) -> None:
+    """Write the words of a block and of the next one from `at` on, for purpose 0.
+
+    Each step of a block waits for the one before; two at once take little longer than one.
+    """
+    a0, a1, a2, a3 = np.uint64(block), np.uint64(deal), np.uint64(table), np.uint64(0)
+    b0, b1, b2, b3 = a0 + np.uint64(1), a1, a2, a3
+    k0, k1 = key[0], key[1]
+    for _ in range(_ROUNDS):
+        high_a0, low_a0 = high_product(_M0, a0), _M0 * a0
+        high_a1, low_a1 = high_product(_M1, a2), _M1 * a2
+        high_b0, low_b0 = high_product(_M0, b0), _M0 * b0
+        high_b1, low_b1 = high_product(_M1, b2), _M1 * b2
+        a0, a1, a2, a3 = high_a1 ^ a1 ^ k0, low_a1, high_a0 ^ a3 ^ k1, low_a0
+        b0, b1, b2, b3 = high_b1 ^ b1 ^ k0, low_b1, high_b0 ^ b3 ^ k1, low_b0
+        k0 += _W0
+        k1 += _W1
+    words[at], words[at + 1], words[at + 2], words[at + 3] = a0, a1, a2, a3
+    words[at + 4], words[at + 5], words[at + 6], words[at + 7] = b0, b1, b2, b3
+
+
+@kernel(nogil=True, makes_arrays=False)
 def shuffle_front(key: Any, deal: Any, table: Any, pack: Any, cards: Any, count: Any, words: Any) -> None:
     """Write the shuffled pack to `cards`; its first `count` cards are dealt, in dealing order.
 
@@ -58,19 +80,19 @@ def shuffle_front(key: Any, deal: Any, table: Any, pack: Any, cards: Any, count:
         pack: int8 (n,), ascending.
         cards: room for int8 (n,).
         count: how many cards are needed.
-        words: room for uint64 (4,).
+        words: room for uint64 (64,).
     """
-    size = len(pack)
+    size = np.uint64(len(pack))
     for i in range(size):
         cards[i] = pack[i]
-    for i in range(count):
-        if i & 3 == 0:
-            philox_block(key, (i >> 2) + 1, deal, table, 0, words)
-        j = i + np.int64(high_product(words[i & 3], np.uint64(size - i)))
+    for two in range((count + 7) >> 3):
+        _philox_pair(key, 2 * two + 1, deal, table, words, 8 * two)
+    for i in range(np.uint64(count)):
+        j = i + high_product(words[i], size - i)
         cards[i], cards[j] = cards[j], cards[i]
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def drawn_dealer(key: Any, deal: Any, table: Any, players: Any, words: Any) -> Any:
     """Seat that deals first in a game whose first deal is number `deal`; `words` is room for uint64 (4,)."""
     philox_block(key, 1, deal, table, 1, words)

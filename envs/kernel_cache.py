@@ -128,26 +128,32 @@ class _FirstUse:
 _first_use = _FirstUse()
 
 
-def _constants(code: CodeType) -> Iterator[str]:
-    """Yield the global names that a function and those inside it use."""
-    yield from code.co_names
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function and of those inside it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _constants(constant)
+            yield from _codes(constant)
 
 
 def _fingerprint(value: Any, seen: set[int]) -> str:
     """Describe a value that a kernel's machine code depends on, the same in every process."""
-    function = getattr(value, "py_func", value)
+    # A kernel has its function as `py_func`, an intrinsic of numba's as `_defn`.
+    function = getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
     if isinstance(function, FunctionType):
         if id(function) in seen:
             return function.__qualname__
         seen.add(id(function))
-        code = function.__code__
+        codes = list(_codes(function.__code__))
+        constants = [item for code in codes for item in code.co_consts if not isinstance(item, CodeType)]
         cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        used = [function.__globals__[name] for name in _constants(code) if name in function.__globals__]
-        inner = [_fingerprint(item, seen) for item in (*cells, *used)]
-        return f"{function.__qualname__}({code.co_code.hex()}, {', '.join(inner)})"
+        names = [name for code in codes for name in code.co_names]
+        used = [function.__globals__[name] for name in names if name in function.__globals__]
+        inner = [_fingerprint(item, seen) for item in (*constants, *cells, *used)]
+        options = sorted({**getattr(value, "targetoptions", {}), "nopython": True}.items())
+        return (
+            f"{function.__qualname__}({options} {' '.join(code.co_code.hex() for code in codes)}, {', '.join(inner)})"
+        )
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
     if isinstance(value, tuple | list):
@@ -234,8 +240,14 @@ def _watched(dispatcher: Any) -> Any:
     return compile_watched
 
 
-def kernel(**options: Any) -> Callable[[_F], _F]:
+def kernel(*, makes_arrays: bool = True, **options: Any) -> Callable[[_F], _F]:
     """Return a decorator: `numba.njit` in no-Python mode with the cache above.
+
+    Args:
+        makes_arrays: False for a kernel that makes no arrays, only works in those that it is given (views of them
+            included). numba then leaves out counting the references to every array it touches, which in functions of a few
+            instructions takes longer than what they do.
+        options: of `numba.njit`.
 
     For several cores take ``nogil=True`` and Python's threads, not ``parallel=True``: numba's threads end a forked child
     (GNU OpenMP) or, used by two of Python's threads at once, the program (its own pool).
@@ -246,6 +258,8 @@ def kernel(**options: Any) -> Callable[[_F], _F]:
     >>> twice.py_func(4)
     8
     """
+    if not makes_arrays:
+        options["_nrt"] = False
 
     def decorate(function: _F) -> _F:
         made: Any = numba.njit(**options)(function)

@@ -23,7 +23,7 @@ for _size in range(SLOTS + 1):
 _SPLITS = np.array([1, 1, 10, 280, 15400], np.int64)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def partition_index_of(n: Any, masks: Any) -> Any:
     """Canonical index of the partition of `n` slots into hands, four packed masks of slots (0 for none, in any order)."""
     used = (masks >> M1 | masks >> M2 | masks >> M3 | masks) & MASK
@@ -96,7 +96,7 @@ def undominated_batch(deals: Any, strength: Any, count_quads: Any) -> Any:
     return offsets, partitions[:total].copy(), strengths[:total].copy(), quads_laid[:total].copy()
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def legal_mask(table: Any, valid: Any, mask: Any) -> Any:
     """Mark in `mask` (int8, zeros) the partitions of `table` (int16 (p, 4), -1 for none) whose triples are all `valid`."""
     for index in range(len(table)):

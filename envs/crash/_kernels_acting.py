@@ -44,8 +44,8 @@ def make_pick_room() -> Any:
     )
 
 
-@kernel(nogil=True)
-def _colex(mask: Any) -> Any:
+@kernel(nogil=True, makes_arrays=False)
+def colex_of(mask: Any) -> Any:
     """Colex index of a triple of slots given as a mask."""
     a = np.int64(lowest_bit(mask))
     mask &= mask - ONE
@@ -55,7 +55,7 @@ def _colex(mask: Any) -> Any:
     return c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def depth_shift(picks: Any) -> Any:
     """Shift of the next pick, below 0 if there is room for none."""
     shift = _TOP
@@ -64,7 +64,7 @@ def depth_shift(picks: Any) -> Any:
     return shift
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def legal_picks(cards: Any, strength: Any, picks: Any, most: Any, room: Any) -> Any:
     """Write the triples that may follow the picks by the rules alone, ascending; return how many, `most` if more."""
     used = (picks >> np.uint64(39) | picks >> np.uint64(26) | picks >> np.uint64(13) | picks) & MASK
@@ -72,7 +72,7 @@ def legal_picks(cards: Any, strength: Any, picks: Any, most: Any, room: Any) -> 
     # Picks come in falling order of these keys; those below `lowest` are no hands.
     lowest, last = np.int32(1 << 9), np.int32(1 << 30)
     if shift < _TOP:
-        triple = _colex(picks >> np.uint64(shift + _NEXT) & MASK)
+        triple = colex_of(picks >> np.uint64(shift + _NEXT) & MASK)
         last = np.int32(triple_strength_at(cards, strength, triple) << 9 | (511 - triple))
     free, held, offered = room.free, room.held, room.offered
     count_free = np.uint64(0)
@@ -100,7 +100,7 @@ def legal_picks(cards: Any, strength: Any, picks: Any, most: Any, room: Any) -> 
     return np.int64(count)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def _undominated_picks(found: Any, count_found: Any, picks: Any, room: Any) -> Any:
     """Write the triples that lead on to one of the arrangements found, ascending; return how many."""
     shift = depth_shift(picks)
@@ -112,7 +112,7 @@ def _undominated_picks(found: Any, count_found: Any, picks: Any, room: Any) -> A
     for i in range(count_found):
         mask = found[i] >> np.uint64(shift) & MASK
         if mask and found[i] >> prefix == picks >> prefix:
-            seen[_colex(mask)] = True
+            seen[colex_of(mask)] = True
     count = np.int64(0)
     for triple in range(_MOST):
         offered[count] = triple
@@ -213,7 +213,7 @@ def check_picks(s: Any, r: Any, strength: Any, legal: Any, done: Any, picks: Any
             shift = depth_shift(before)
             fits = value > 0 and TRIPLE_MASKS[pick] & laid == ZERO
             if fits and shift < _TOP:
-                last = _colex(before >> np.uint64(shift + _NEXT) & MASK)
+                last = colex_of(before >> np.uint64(shift + _NEXT) & MASK)
                 last_value = triple_strength_at(cards, strength, last)
                 fits = value < last_value or (value == last_value and pick > last)
             if not fits:

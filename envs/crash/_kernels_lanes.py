@@ -98,6 +98,17 @@ def nonzero(typing_context: Any, numbers: Any, start: Any) -> Any:  # noqa: ARG0
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def at_most(typing_context: Any, numbers: Any, start: Any, limit: Any) -> Any:  # noqa: ARG001
+    """Which of 64 numbers of a uint16 array are not above a limit."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = _load(context, builder, signature.args[0], arguments[0], arguments[1], 64)
+        return _word(builder, builder.icmp_unsigned("<=", vector, _repeat(builder, arguments[2], 64)))
+
+    return types.uint64(numbers, types.int64, types.uint16), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def disjoint(typing_context: Any, masks: Any, start: Any, mask: Any) -> Any:  # noqa: ARG001
     """Which of 64 masks of a uint16 array share nothing with a mask."""
 
@@ -148,75 +159,75 @@ def covered(typing_context: Any, found: Any, start: Any, value: Any) -> Any:  # 
     return types.uint64(found, types.int64, types.uint64), generate
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _word_of_all(count: Any, word: Any) -> Any:
     """The bits of the first `count` triples in a word of a row."""
     inside = min(max(count - 64 * word, 0), 64)
     return _ALL if inside == 64 else (_ONE << np.uint64(inside)) - _ONE
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def all_1(count: Any) -> Any:
     """A row of the first `count` triples."""
     return (_word_of_all(count, 0),)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def meet_1(row: Any, rows: Any, t: Any) -> Any:
     """What a row shares with row `t` of `rows`."""
     return (row[0] & rows[t],)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def first_1(row: Any) -> Any:
     """The first of a row."""
     return lowest_or_64(row[0])
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def drop_1(row: Any) -> Any:
     """A row without its first."""
     return (row[0] & (row[0] - _ONE),)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def some_1(row: Any) -> Any:
     """Whether a row has any."""
     return row[0] != _ZERO
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def all_2(count: Any) -> Any:
     """A row of the first `count` triples."""
     return _word_of_all(count, 0), _word_of_all(count, 1)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def meet_2(row: Any, rows: Any, t: Any) -> Any:
     """What a row shares with row `t` of `rows`."""
     at = np.uint64(2) * t
     return row[0] & rows[at], row[1] & rows[at + _ONE]
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def first_2(row: Any) -> Any:
     """The first of a row."""
     return lowest_or_64(row[0]) if row[0] != _ZERO else _WORD + lowest_or_64(row[1])
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def drop_2(row: Any) -> Any:
     """A row without its first."""
     return row[0] & (row[0] - _ONE), row[1] & (row[1] - np.uint64(row[0] == _ZERO))
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def some_2(row: Any) -> Any:
     """Whether a row has any."""
     return row[0] | row[1] != _ZERO
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def all_5(count: Any) -> Any:
     """A row of the first `count` triples."""
     return (
@@ -228,7 +239,7 @@ def all_5(count: Any) -> Any:
     )
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def meet_5(row: Any, rows: Any, t: Any) -> Any:
     """What a row shares with row `t` of `rows`."""
     at = np.uint64(5) * t
@@ -241,7 +252,7 @@ def meet_5(row: Any, rows: Any, t: Any) -> Any:
     )
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def first_5(row: Any) -> Any:
     """The first of a row."""
     place = np.uint64(256) + lowest_or_64(row[4])
@@ -251,7 +262,7 @@ def first_5(row: Any) -> Any:
     return lowest_or_64(row[0]) if row[0] != _ZERO else place
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def drop_5(row: Any) -> Any:
     """A row without its first."""
     before_2 = row[0] | row[1]
@@ -265,7 +276,7 @@ def drop_5(row: Any) -> Any:
     )
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def some_5(row: Any) -> Any:
     """Whether a row has any."""
     return row[0] | row[1] | row[2] | row[3] | row[4] != _ZERO

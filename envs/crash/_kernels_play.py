@@ -1,7 +1,7 @@
 """Compiled random play, hand by hand: many decisions at a table before the next one's turn. Private; see `vector.py`.
 
 The same game, draws and decisions as `sample_picks` and `take_picks` by turns; what makes it faster is that a seat's hands
-are looked up once and then only thinned out as it picks.
+are looked up once. What it may pick is kept as one bit a triple of slots and thinned out as it picks.
 """
 
 from __future__ import annotations
@@ -13,69 +13,68 @@ import numpy as np
 from .._kernels_deals import high_product
 from ..kernel_cache import kernel
 from ._kernels import partition_index_of
-from ._kernels_acting import depth_shift, legal_picks, make_pick_room
-from ._kernels_rounds import ARRANGE, EXCHANGE, advance, decide, make_room, quads_within, to_act, triple_strength_at
-from ._kernels_search import TRIPLE_MASKS, ZERO
+from ._kernels_acting import colex_of, depth_shift
+from ._kernels_lanes import at_most, bit_count, disjoint, lowest_bit, nonzero
+from ._kernels_rounds import ARRANGE, EXCHANGE, advance, decide, make_room, quads_within, to_act
+from ._kernels_search import MASK, ONE, TRIPLE_MASKS, ZERO, look_up
 
-_MOST = 286
-# What may be picked, packed into 32 bits: strength, 511 - colex index, slots. Picks come in falling order of these words.
-_STRENGTH, _INDEX = np.uint32(22), np.uint32(13)
-_SLOTS = np.uint32((1 << 13) - 1)
+_WORDS = 5
+_ROOM = 64 * _WORDS
+_MASKS = np.zeros(_ROOM, np.uint16)
+_MASKS[: len(TRIPLE_MASKS)] = TRIPLE_MASKS
 _VALUE_SHIFT = np.array([12, 24, 36, 48], np.uint64)  # of Hand 4 to Hand 1 in a packed value
+_TILE = 8  # tables whose words share a cache line
 
 
-@kernel(nogil=True)
-def _look_up(cards: Any, strength: Any, hands: Any) -> Any:
-    """Write every hand of a deal, ascending by colex index; return how many."""
-    count = np.uint64(0)
-    index = np.uint32(511) << _INDEX
-    one = np.uint32(1)
-    for k in range(2, len(cards)):
-        c = np.int64(cards[np.uint64(k)])
-        third = c * (c - 1) * (c - 2) // 6
-        last = one << np.uint32(k)
-        for j in range(1, k):
-            b = np.int64(cards[np.uint64(j)])
-            second = third + b * (b - 1) // 2
-            both = last | one << np.uint32(j)
-            for i in range(j):
-                s = np.uint32(strength[np.uint64(second + cards[np.uint64(i)])])
-                hands[count] = s << _STRENGTH | index | both | one << np.uint32(i)
-                # Counted without a branch, which would be guessed wrong too often.
-                count += np.uint64(s > 0)
-                index -= one << _INDEX
+@kernel(nogil=True, makes_arrays=False)
+def _thin_out(bits: Any, looked_up: Any, triple: Any) -> Any:
+    """Leave what may follow a pick: disjoint, and weaker or as strong and of higher index; return how many."""
+    mask, strength = _MASKS[triple], looked_up[triple]
+    word_of_pick = np.int64(triple >> 6)
+    after = ~((np.uint64(2) << np.uint64(triple & 63)) - ONE)
+    count = ZERO
+    for word in range(_WORDS):
+        start = 64 * word
+        later = ~ZERO if word > word_of_pick else (after if word == word_of_pick else ZERO)
+        weaker = at_most(looked_up, start, np.uint16(strength - 1))
+        equal = at_most(looked_up, start, strength) & later
+        bits[word] &= disjoint(_MASKS, start, mask) & (weaker | equal)
+        count += bit_count(bits[word])
     return np.int64(count)
 
 
-@kernel(nogil=True)
-def _look_up_rest(cards: Any, strength: Any, picks: Any, room: Any, hands: Any) -> Any:
-    """Write all that may follow some picks; return how many."""
-    count = legal_picks(cards, strength, picks, _MOST, room)
-    for i in range(count):
-        triple = np.int64(room.offered[i])
-        s = np.uint32(triple_strength_at(cards, strength, triple))
-        hands[i] = s << _STRENGTH | np.uint32(511 - triple) << _INDEX | np.uint32(TRIPLE_MASKS[triple])
-    return count
+@kernel(nogil=True, makes_arrays=False)
+def _look(cards: Any, strength: Any, picks: Any, looked_up: Any, bits: Any) -> Any:
+    """Write which triples may follow some picks; return how many, and the value of the picks."""
+    look_up(cards, strength, looked_up)
+    count, value = ZERO, ZERO
+    for word in range(_WORDS):
+        bits[word] = nonzero(looked_up, 64 * word)
+        count += bit_count(bits[word])
+    left = np.int64(count)
+    for hand in range(4):
+        mask = picks >> np.uint64(39 - 13 * hand) & MASK
+        if mask == ZERO:
+            break
+        triple = colex_of(mask)
+        value |= np.uint64(looked_up[triple]) << np.uint64(48 - 12 * hand)
+        left = _thin_out(bits, looked_up, triple)
+    return left, value
 
 
-@kernel(nogil=True)
-def _thin_out(hands: Any, count: Any, pick: Any) -> Any:
-    """Leave what may follow a pick: disjoint, and later in the order of picking; return how many."""
-    left = np.uint64(0)
-    for i in range(np.uint64(count)):
-        hand = hands[i]
-        hands[left] = hand
-        left += np.uint64(hand < pick) & np.uint64(hand & pick & _SLOTS == 0)
-    return np.int64(left)
-
-
-@kernel(nogil=True)
-def _lay(s: Any, r: Any, t: Any, seat: Any, value: Any) -> None:
-    """Lay what a seat has picked, worth `value`, quads aside."""
-    picks = s.picks[t, seat]
-    used = (picks >> np.uint64(39) | picks >> np.uint64(26) | picks >> np.uint64(13) | picks) & np.uint64(_SLOTS)
-    s.laid[t, seat] = partition_index_of(r.cards_dealt, picks)
-    s.values[t, seat] = value | quads_within(s.cards[t, seat], used)
+@kernel(nogil=True, makes_arrays=False)
+def _nth(bits: Any, n: Any) -> Any:
+    """The triple of the n-th bit, from 0."""
+    word = 0
+    inside = np.int64(bit_count(bits[0]))
+    while n >= inside:
+        n -= inside
+        word += 1
+        inside = np.int64(bit_count(bits[word]))
+    rest = bits[word]
+    for _ in range(n):
+        rest &= rest - ONE
+    return 64 * word + np.int64(lowest_bit(rest))
 
 
 @kernel(nogil=True)
@@ -100,44 +99,75 @@ def play_picks(
         out: room for an `Outcome`.
         rounds, games: int64 (tables,), how many ended, added to.
     """
-    room, table_room = make_pick_room(), make_room(r.players)
-    hands = np.empty(_MOST + 1, np.uint32)
-    for t in range(start, stop):
-        known = -1  # seat whose hands were looked up
-        count, value, is_whole = 0, ZERO, False
-        for step in range(len(words)):
-            seat = to_act(s, r, t)
-            if seat < 0:
-                break
-            if s.phase[t] == ARRANGE:
-                picks = s.picks[t, seat]
-                if known != seat:
-                    known, value, is_whole = seat, ZERO, picks == ZERO
-                    if is_whole:
-                        count = _look_up(s.cards[t, seat], strength, hands)
-                    else:
-                        count = _look_up_rest(s.cards[t, seat], strength, picks, room, hands)
+    table_room = make_room(r.players)
+    looked_up, bits = np.empty(_ROOM, np.uint16), np.empty(_WORDS, np.uint64)
+    looked_up[:] = 0
+    decisions = len(words)
+    tile = np.empty((_TILE, decisions), np.uint64)
+    for first in range(start, stop, _TILE):
+        last = min(first + _TILE, stop)
+        for step in range(decisions):
+            for t in range(first, last):
+                tile[t - first, step] = words[step, t]
+        for t in range(first, last):
+            _play_table(
+                s, r, key, pack, strength, triples, tile[t - first], out, rounds, games, t, table_room, looked_up, bits
+            )
+
+
+@kernel(nogil=True, makes_arrays=False)
+def _play_table(
+    s: Any,
+    r: Any,
+    key: Any,
+    pack: Any,
+    strength: Any,
+    triples: Any,
+    words: Any,
+    out: Any,
+    rounds: Any,
+    games: Any,
+    t: Any,
+    room: Any,
+    looked_up: Any,
+    bits: Any,
+) -> None:
+    """Make as many draws at one table as there are words."""
+    step = 0
+    while step < len(words):
+        seat = to_act(s, r, t)
+        if seat < 0:
+            break
+        if s.phase[t] == ARRANGE:
+            cards, picks = s.cards[t, seat], s.picks[t, seat]
+            shift = depth_shift(picks)
+            count, value = _look(cards, strength, picks, looked_up, bits)
+            is_laid = False
+            while step < len(words) and not is_laid:
                 may_end = count > 0 or picks == ZERO
-                chosen = np.int64(high_product(words[step, t], np.uint64(count + may_end)))
+                chosen = np.int64(high_product(words[step], np.uint64(count + may_end)))
+                step += 1
+                is_laid = True
                 if chosen < count:
-                    pick = hands[chosen]
-                    shift = depth_shift(picks)
-                    picks |= np.uint64(pick & _SLOTS) << np.uint64(shift)
-                    s.picks[t, seat] = picks
-                    value |= np.uint64(pick >> _STRENGTH) << np.uint64(_VALUE_SHIFT[shift // 13])
-                    count = _thin_out(hands, count, pick)
-                    if shift > 0 and count > 0:
-                        continue
-                known = -1
-                if is_whole:
-                    _lay(s, r, t, seat, value)
-                else:
-                    decide(s, r, strength, triples, t, seat, np.int64(partition_index_of(r.cards_dealt, picks)))
-            else:
-                choice = np.int64(words[step, t] >> np.uint64(63))
-                action = r.first_choice + (0 if s.phase[t] == EXCHANGE else 2) + choice
-                decide(s, r, strength, triples, t, seat, action)
-            out.round_ended[t] = out.game_ended[t] = False
-            advance(s, r, key, pack, t, out, table_room)
-            rounds[t] += out.round_ended[t]
-            games[t] += out.game_ended[t]
+                    triple = _nth(bits, chosen)
+                    picks |= TRIPLE_MASKS[triple] << np.uint64(shift)
+                    value |= np.uint64(looked_up[triple]) << _VALUE_SHIFT[shift // 13]
+                    if shift > 0:
+                        count = _thin_out(bits, looked_up, triple)
+                        is_laid = count == 0
+                    shift -= 13
+            s.picks[t, seat] = picks
+            if not is_laid:
+                break
+            used = (picks >> np.uint64(39) | picks >> np.uint64(26) | picks >> np.uint64(13) | picks) & MASK
+            s.laid[t, seat] = partition_index_of(r.cards_dealt, picks)
+            s.values[t, seat] = value | quads_within(cards, used)
+        else:
+            choice = np.int64(words[step] >> np.uint64(63))
+            step += 1
+            action = r.first_choice + (0 if s.phase[t] == EXCHANGE else 2) + choice
+            decide(s, r, strength, triples, t, seat, action)
+        out.round_ended[t] = out.game_ended[t] = False
+        advance(s, r, key, pack, t, out, room)
+        rounds[t] += out.round_ended[t]
+        games[t] += out.game_ended[t]

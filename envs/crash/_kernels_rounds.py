@@ -13,31 +13,11 @@ import numpy as np
 from .._kernels_deals import drawn_dealer, shuffle_front
 from ..kernel_cache import kernel
 from ._kernels_search import FIELD, ONE, TRIPLE_MASKS, TRIPLE_SLOTS, ZERO, lowest_bit
+from ._kernels_settling import BY_MAX_ROUNDS, BY_ROUND, comparison_winners, mark_highest, settle_winners
+from ._kernels_settling import NO_REASON as NO_REASON  # noqa: PLC0414 (other kernels take it from here)
 
 EXCHANGE, ARRANGE, CALL, OVER = 0, 1, 2, 3
-NO_REASON, BY_TARGET, BY_CRASH, BY_MAX_ROUNDS, BY_ROUND = 0, 1, 2, 3, 4
 _ROOM = 64
-
-
-class Numbers(NamedTuple):
-    """The rules as numbers (`crash_call`: 0 none, 1 optional, 2 required), and how the tables are run."""
-
-    players: int
-    cards_dealt: int
-    hands: int
-    num_spares: int
-    target: int
-    immediate: bool
-    crash_wins: bool
-    crash_points: int
-    crash_call: int
-    call_bonus: int
-    call_penalty: int
-    quads_bonus: int
-    max_rounds: int
-    one_round: bool
-    autoreset: bool
-    first_choice: int  # keep, then exchange, pass, call
 
 
 class State(NamedTuple):
@@ -91,7 +71,7 @@ class Room(NamedTuple):
 def make_room(players: Any) -> Any:
     """Return room for one thread."""
     return Room(
-        np.empty(4, np.uint64),
+        np.empty(_ROOM, np.uint64),
         np.empty(_ROOM, np.int8),
         np.empty(4, np.int64),
         np.empty(players, np.int64),
@@ -100,7 +80,7 @@ def make_room(players: Any) -> Any:
     )
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def _write_sorted(cards: Any, start: Any, count: Any, out: Any) -> None:
     """Write `count` card ids from `start` on in ascending order."""
     held = ZERO
@@ -111,7 +91,7 @@ def _write_sorted(cards: Any, start: Any, count: Any, out: Any) -> None:
         held &= held - ONE
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def _deal(s: Any, r: Any, key: Any, pack: Any, t: Any, room: Any) -> None:
     """Deal the next round of a table."""
     n, size = r.players, r.cards_dealt
@@ -130,17 +110,18 @@ def _deal(s: Any, r: Any, key: Any, pack: Any, t: Any, room: Any) -> None:
     s.phase[t] = EXCHANGE if r.num_spares > 0 else ARRANGE
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def start_game(s: Any, r: Any, key: Any, pack: Any, t: Any, room: Any) -> None:
     """Start a game at a table from where its games start, with the next deal."""
-    s.scores[t, :] = s.start_scores[t]
+    for seat in range(r.players):
+        s.scores[t, seat] = s.start_scores[t, seat]
     s.rounds_played[t] = s.start_rounds[t]
     dealer = np.int64(s.start_dealer[t])
     s.dealer[t] = dealer if dealer >= 0 else drawn_dealer(key, s.deal_number[t], s.table[t], r.players, room.words)
     _deal(s, r, key, pack, t, room)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def to_act(s: Any, r: Any, t: Any) -> Any:
     """First seat in turn order that must act, -1 if none."""
     phase = s.phase[t]
@@ -157,7 +138,7 @@ def to_act(s: Any, r: Any, t: Any) -> Any:
     return -1
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def is_pending(s: Any, r: Any, t: Any, seat: Any) -> Any:
     """Whether a seat must act: all who have not laid, both of two who exchange, else the first in turn order."""
     if s.phase[t] == ARRANGE:
@@ -167,7 +148,7 @@ def is_pending(s: Any, r: Any, t: Any, seat: Any) -> Any:
     return to_act(s, r, t) == seat
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def triple_strength_at(cards: Any, strength: Any, triple: Any) -> Any:
     """Strength of a triple of slots by its colex index."""
     a = np.int64(cards[TRIPLE_SLOTS[triple, 0]])
@@ -176,7 +157,7 @@ def triple_strength_at(cards: Any, strength: Any, triple: Any) -> Any:
     return np.int64(strength[c * (c - 1) * (c - 2) // 6 + b * (b - 1) // 2 + a])
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def quads_within(cards: Any, used: Any) -> Any:
     """How many four of a kind lie whole within the slots of a mask. Ids of a rank are neighbours."""
     count = ZERO
@@ -188,7 +169,7 @@ def quads_within(cards: Any, used: Any) -> Any:
     return count
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def value_of_partition(cards: Any, strength: Any, triples: Any) -> Any:
     """Value of an arrangement given as colex indices of slots (-1 for none); all bits set if one is no hand."""
     first, second, third, fourth = 0, 0, 0, 0
@@ -214,102 +195,7 @@ def value_of_partition(cards: Any, strength: Any, triples: Any) -> Any:
     return value | quads_within(cards, used)
 
 
-@kernel(nogil=True)
-def comparison_winners(values: Any, hands: Any, winners: Any) -> None:
-    """Write who alone laid the strongest hand at each position, -1 for nobody; `values` one a seat."""
-    for hand in range(hands):
-        shift = np.uint64(48 - 12 * hand)
-        best, winner = ZERO, -1
-        for seat in range(len(values)):
-            laid = values[seat] >> shift & FIELD
-            if laid > best:
-                best, winner = laid, seat
-            elif laid == best:
-                winner = -1
-        winners[hand] = winner
-
-
-@kernel(nogil=True)
-def settle_winners(  # noqa: PLR0911
-    r: Any, winners: Any, quads: Any, calls: Any, scores: Any, dealer: Any, played: Any, now: Any, won: Any
-) -> Any:
-    """Score a round from the winners of its comparisons.
-
-    Args:
-        r: the rules, `Numbers`.
-        winners: (hands,), a seat or -1.
-        quads: (players,), four of a kind laid whole.
-        calls: (players,), 1 where a crash was called.
-        scores: (players,), before the round.
-        dealer: seat of the dealer.
-        played, now: room for int64 (players,): the scores had it been played to its end, and as it is settled.
-        won: room for int8 (players,): 1 for who wins the game.
-
-    Returns:
-        How the game ended (`NO_REASON` if it goes on), and who crashed (-1 for nobody, or where it was not reached).
-    """
-    n = r.players
-    crasher: Any = np.int64(-1)
-    if r.hands >= 2:
-        crasher = np.int64(winners[0])
-        for hand in range(1, r.hands):
-            if winners[hand] != crasher:
-                crasher = -1
-    crash_pays = crasher >= 0 and (r.crash_call != 2 or calls[crasher] == 1)
-
-    # Played to its end whatever the finish: the round's points.
-    for seat in range(n):
-        played[seat] = now[seat] = scores[seat]
-        won[seat] = 0
-    for hand in range(r.hands):
-        if winners[hand] >= 0:
-            played[winners[hand]] += 1
-    if crash_pays:
-        played[crasher] += r.crash_points
-    for seat in range(n):
-        played[seat] = max(0, played[seat] + _call_points(r, calls[seat], seat == crasher))
-        played[seat] += r.quads_bonus * np.int64(quads[seat])
-
-    # As it is settled: with `immediate` the first to reach the target ends it.
-    reason = NO_REASON
-    for hand in range(r.hands):
-        winner = winners[hand]
-        if winner >= 0:
-            now[winner] += 1
-            if r.immediate and now[winner] >= r.target:
-                won[winner] = 1
-                return BY_TARGET, (crasher if hand == r.hands - 1 else np.int64(-1))
-    if crash_pays:
-        if r.crash_wins:
-            won[crasher] = 1
-            reason = BY_CRASH
-            if r.immediate:
-                return reason, crasher
-        else:
-            now[crasher] += r.crash_points
-            if r.immediate and now[crasher] >= r.target:
-                won[crasher] = 1
-                return BY_TARGET, crasher
-    for place in range(n):
-        seat = (dealer + 1 + place) % n
-        if calls[seat] == 1:
-            now[seat] = max(0, now[seat] + _call_points(r, calls[seat], seat == crasher))
-            if r.immediate and now[seat] >= r.target:
-                won[seat] = 1
-                return BY_TARGET, crasher
-    for place in range(n):
-        seat = (dealer + 1 + place) % n
-        now[seat] += r.quads_bonus * np.int64(quads[seat])
-        if r.immediate and now[seat] >= r.target:
-            won[seat] = 1
-            return BY_TARGET, crasher
-    if reason == NO_REASON and not r.immediate and now.max() >= r.target:
-        _mark_highest(now, won)
-        return BY_TARGET, crasher
-    return reason, crasher
-
-
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def settle_table(s: Any, r: Any, t: Any, out: Any, room: Any) -> Any:
     """Score the round of a table into `out` and `room.now`; return how the game ended (`NO_REASON` if it goes on)."""
     for seat in range(r.players):
@@ -332,35 +218,18 @@ def settle_table(s: Any, r: Any, t: Any, out: Any, room: Any) -> Any:
     return reason
 
 
-@kernel(nogil=True)
-def _call_points(r: Any, call: Any, has_crashed: Any) -> Any:
-    """What a seat's call earns (or costs, below 0)."""
-    if call != 1:
-        return 0
-    if has_crashed:
-        return 0 if r.crash_wins else r.call_bonus
-    return -r.call_penalty
-
-
-@kernel(nogil=True)
-def _mark_highest(scores: Any, winners: Any) -> None:
-    best = scores.max()
-    for seat in range(len(scores)):
-        winners[seat] = scores[seat] == best
-
-
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def _reveal(s: Any, r: Any, key: Any, pack: Any, t: Any, out: Any, room: Any) -> None:
     """Score the round; go on with the next round or, where tables are reset in place, the next game."""
     reason = settle_table(s, r, t, out, room)
-    s.scores[t, :] = room.now
-    out.scores[t, :] = room.now
+    for seat in range(r.players):
+        s.scores[t, seat] = out.scores[t, seat] = room.now[seat]
     out.round_ended[t] = True
     out.rounds[t] = s.rounds_played[t] + 1
     if reason == NO_REASON:
         s.rounds_played[t] += 1
         if s.rounds_played[t] >= r.max_rounds:
-            _mark_highest(room.now, out.winners[t])
+            mark_highest(room.now, out.winners[t])
             reason = BY_MAX_ROUNDS
         elif r.one_round:
             reason = BY_ROUND
@@ -370,7 +239,9 @@ def _reveal(s: Any, r: Any, key: Any, pack: Any, t: Any, out: Any, room: Any) ->
         return
     out.game_ended[t] = True
     out.reason[t] = reason
-    winners = out.winners[t].sum()
+    winners = 0
+    for seat in range(r.players):
+        winners += out.winners[t, seat]
     for seat in range(r.players):
         out.win_shares[t, seat] = out.winners[t, seat] / winners if winners > 0 else 0.0
     s.phase[t] = OVER
@@ -378,7 +249,7 @@ def _reveal(s: Any, r: Any, key: Any, pack: Any, t: Any, out: Any, room: Any) ->
         start_game(s, r, key, pack, t, room)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def decide(s: Any, r: Any, strength: Any, triples: Any, t: Any, seat: Any, action: Any) -> Any:  # noqa: PLR0911
     """Write down one seat's decision; return whether it may be taken (if not, nothing changes)."""
     phase = s.phase[t]
@@ -398,8 +269,9 @@ def decide(s: Any, r: Any, strength: Any, triples: Any, t: Any, seat: Any, actio
         s.exchanges[t, seat] = choice
         if choice == 1:
             spare = (seat - s.dealer[t] - 1) % r.players if r.players == 2 else 0
-            s.given_up[t, seat, :] = s.cards[t, seat]
-            s.cards[t, seat, :] = s.spares[t, spare]
+            for slot in range(r.cards_dealt):
+                s.given_up[t, seat, slot] = s.cards[t, seat, slot]
+                s.cards[t, seat, slot] = s.spares[t, spare, slot]
         return True
     choice = action - r.first_choice - 2
     if phase != CALL or not 0 <= choice <= 1:
@@ -408,7 +280,7 @@ def decide(s: Any, r: Any, strength: Any, triples: Any, t: Any, seat: Any, actio
     return True
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def advance(s: Any, r: Any, key: Any, pack: Any, t: Any, out: Any, room: Any) -> None:
     """Move a table on once nobody is to act in its phase (or the only spare hand is taken)."""
     phase = s.phase[t]
@@ -435,7 +307,7 @@ def start_tables(s: Any, r: Any, key: Any, pack: Any, which: Any, start: Any, st
             start_game(s, r, key, pack, t, room)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def pending_seats(s: Any, r: Any, pending: Any, acting: Any, start: Any, stop: Any) -> None:
     """Write who must act, bool (tables, players), and the first of them, int8 (tables,)."""
     for t in range(start, stop):
@@ -444,7 +316,7 @@ def pending_seats(s: Any, r: Any, pending: Any, acting: Any, start: Any, stop: A
             pending[t, seat] = acting[t] >= 0 and is_pending(s, r, t, seat)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def check_decisions(s: Any, r: Any, strength: Any, triples: Any, actions: Any, start: Any, stop: Any) -> Any:
     """Return the first decision that may not be taken, as ``table * players + seat``, -1 if there is none.
 

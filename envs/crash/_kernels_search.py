@@ -57,12 +57,40 @@ _BLOCK = 32  # keys compared at once
 SLOTS = 13
 TRIPLE_SLOTS = np.array([(i, j, k) for k in range(SLOTS) for j in range(k) for i in range(j)], np.int64)
 TRIPLE_MASKS = (np.uint64(1) << TRIPLE_SLOTS.astype(np.uint64)).sum(axis=1)
+# What the third and the second of three ascending card ids add to the colex index (`brag.triple_index`).
+_THIRD = np.array([c * (c - 1) * (c - 2) // 6 for c in range(64)], np.uint64)
+_SECOND = np.array([b * (b - 1) // 2 for b in range(64)], np.uint64)
 # A key of a triple: strength, 511 - colex index, slots; the best, then the first, is the largest.
 _STRENGTH = np.uint32(22)
 _REST_OF_KEY = ((511 - np.arange(len(TRIPLE_MASKS))) << 13 | TRIPLE_MASKS.astype(np.int64)).astype(np.uint32)
 
 
-@kernel()
+@kernel(makes_arrays=False)
+def look_up(cards: Any, strength: Any, looked_up: Any) -> Any:
+    """Write the strength of every triple, by index, and zeros to the end of the last 64; return how many triples.
+
+    Args:
+        cards, strength: as in `search_deal`.
+        looked_up: room for uint16 (320,).
+    """
+    index = ZERO
+    for k in range(2, len(cards)):
+        third = _THIRD[np.uint64(cards[np.uint64(k)])]
+        for j in range(1, k):
+            second = third + _SECOND[np.uint64(cards[np.uint64(j)])]
+            # A plain loop: LLVM makes `for` into vector gathers, which take nearly twice as long for so few numbers.
+            i = ZERO
+            while i < np.uint64(j):
+                looked_up[index] = strength[second + np.uint64(cards[i])]
+                index += ONE
+                i += ONE
+    triples = np.int64(index)
+    for rest in range(triples, (triples + 63) // 64 * 64):
+        looked_up[rest] = 0
+    return triples
+
+
+@kernel(makes_arrays=False)
 def look_up_keys(cards: Any, strength: Any, looked_up: Any, keys: Any) -> Any:
     """Write one key a valid triple, by index, and zeros to the end of the last block; return how many.
 
@@ -71,19 +99,7 @@ def look_up_keys(cards: Any, strength: Any, looked_up: Any, keys: Any) -> Any:
         looked_up: room for all strengths, uint16 (320,).
         keys: uint32 (320,).
     """
-    index = ZERO
-    for k in range(2, len(cards)):
-        c = np.int64(cards[np.uint64(k)])
-        third = c * (c - 1) * (c - 2) // 6
-        for j in range(1, k):
-            b = np.int64(cards[np.uint64(j)])
-            second = third + b * (b - 1) // 2
-            for i in range(np.uint64(j)):
-                looked_up[index + i] = strength[np.uint64(second + cards[i])]
-            index += np.uint64(j)
-    triples = np.int64(index)
-    for i in range(triples, (triples + 63) // 64 * 64):
-        looked_up[i] = 0
+    triples = look_up(cards, strength, looked_up)
     # Three in four are no hands. Their bits are skipped; a branch at each triple would be guessed wrong too often.
     count = ZERO
     for start in range(0, triples, 64):
@@ -99,7 +115,7 @@ def look_up_keys(cards: Any, strength: Any, looked_up: Any, keys: Any) -> Any:
     return valid
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def sort_triples(keys: Any, count: Any, slots: Any, strong: Any) -> None:
     """Write slots (uint16) and strengths (uint64) of the triples, best first.
 
@@ -114,7 +130,7 @@ def sort_triples(keys: Any, count: Any, slots: Any, strong: Any) -> None:
         strong[place] = np.uint64(key >> _STRENGTH)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def disjoint_rows(slots: Any, count: Any, words: Any, rows: Any) -> None:
     """For each triple all that share no card with it, `words` words each; bits from `count` on mean nothing."""
     for t in range(count):
@@ -123,13 +139,13 @@ def disjoint_rows(slots: Any, count: Any, words: Any, rows: Any) -> None:
             rows[np.uint64(words * t + word)] = disjoint(slots, 64 * word, mask)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _covers(large: Any, small: Any) -> Any:
     """Whether a value is at least another in every field."""
     return ((large | _GUARDS) - small) & _GUARDS == _GUARDS
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _covering(found: Any, count: Any, value: Any) -> Any:
     """Place of a value found so far that is at least `value` in every field, -1 if there is none."""
     bits = covering(found, 0, value)
@@ -142,7 +158,7 @@ def _covering(found: Any, count: Any, value: Any) -> Any:
     return -1
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _replace(found: Any, laid: Any, count: Any, value: Any, masks: Any) -> Any:
     """Drop what a new value covers and add it; return how many there are."""
     kept = 0
@@ -158,7 +174,7 @@ def _replace(found: Any, laid: Any, count: Any, value: Any, masks: Any) -> Any:
     return kept + 1
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _insert(found: Any, laid: Any, count: Any, value: Any, masks: Any) -> Any:
     """Add an arrangement that nothing found covers, drop those it covers; return how many there are.
 
@@ -178,7 +194,7 @@ def _insert(found: Any, laid: Any, count: Any, value: Any, masks: Any) -> Any:
     return count
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _quads_laid(quads: Any, num_quads: Any, mask: Any) -> Any:
     """How many four of a kind lie whole within the slots of `mask`."""
     laid = ZERO
@@ -188,7 +204,7 @@ def _quads_laid(quads: Any, num_quads: Any, mask: Any) -> Any:
     return laid
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def _find_quads(cards: Any, quads: Any) -> Any:
     """Write the slot masks of the deal's four of a kind; return how many. Ids of a rank are neighbours."""
     count = 0
@@ -203,7 +219,7 @@ def search_kernel(words: int, of_all: Any, meet: Any, first: Any, drop: Any, som
     """Return the search with rows of a fixed length, for deals with at most ``64 * words`` valid triples."""
     none = np.uint64(64 * words)
 
-    @kernel()
+    @kernel(makes_arrays=False)
     def search(
         count: Any,
         rows: Any,
@@ -328,7 +344,7 @@ search_few = search_kernel(2, all_2, meet_2, first_2, drop_2, some_2)
 search_many = search_kernel(_WORDS, all_5, meet_5, first_5, drop_5, some_5)
 
 
-@kernel()
+@kernel(makes_arrays=False)
 def sort_found(found: Any, laid: Any, count: Any) -> Any:
     """Insertion sort, strongest Hand 1 first (then Hand 2, ..., then quads): nearly sorted as found."""
     for i in range(1, count):

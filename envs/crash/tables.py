@@ -37,7 +37,8 @@ from .rules import CrashRules, RulesError
 from .starts import check_scores, turn_order
 
 if TYPE_CHECKING:
-    from ._kernels_rounds import Numbers, Outcome, State
+    from ._kernels_rounds import Outcome, State
+    from ._kernels_settling import Numbers
 
 __all__ = [
     "REASONS",
@@ -147,7 +148,7 @@ class Offers:
 
 def rules_numbers(rules: CrashRules, *, one_round: bool, autoreset: bool) -> Numbers:
     """Return the rules in the form that kernels take."""
-    from ._kernels_rounds import Numbers
+    from ._kernels_settling import Numbers
 
     return Numbers(
         players=rules.players,

@@ -13,8 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numba
+import numba.extending
 import numpy as np
 import pytest
+from llvmlite import ir
 
 from prial.envs import kernel_cache
 from prial.envs.kernel_cache import kernel
@@ -369,8 +372,22 @@ def test_the_fingerprint_is_of_values() -> None:
     assert told(np.arange(3, dtype=np.int8)) != told(np.arange(3, dtype=np.int16))
     assert told((1, 2.0, "x")) == told((1, 2.0, "x")) != told((1, 2, "x"))
     assert told(np.uint64(1)) != told(1)
-    assert told(_twice) == told(kernel()(_twice)) != told(hits)
+    assert told(kernel()(_twice)) == told(kernel()(_twice)) != told(hits)
     assert told(np) == "module"
+    assert told(lambda: 1 + hits) != told(lambda: 2 + hits)
+    assert told(kernel()(_twice)) != told(kernel(makes_arrays=False)(_twice))
+
+    def intrinsic_of(bits: int) -> Any:
+        @numba.extending.intrinsic  # type: ignore[untyped-decorator]  # numba has no types
+        def shifted(typing_context: Any, word: Any) -> Any:
+            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+                return builder.shl(arguments[0], ir.Constant(ir.IntType(64), bits))
+
+            return numba.types.uint64(numba.types.uint64), generate
+
+        return shifted
+
+    assert told(intrinsic_of(1)) == told(intrinsic_of(1)) != told(intrinsic_of(2))
 
     def recursive(n: int) -> int:
         return 1 if n == 0 else n * recursive(n - 1)

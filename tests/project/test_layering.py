@@ -60,6 +60,7 @@ ENVS_LAYERS = (
     },
     {
         "crash.table",
+        "crash._kernels_settling",
         "crash._kernels_rounds",
         "crash._kernels_acting",
         "crash._kernels_play",
