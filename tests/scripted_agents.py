@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -130,6 +131,19 @@ class Dies(Lays):
 
     def act_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         os._exit(3)
+
+
+class DiesOnce(Lays):
+    """Ends its process without a word the first time that it is asked, anywhere: a file remembers it."""
+
+    name = "dies-once"
+
+    def act_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
+        try:
+            Path(os.environ["DIES_ONCE"]).touch(exist_ok=False)
+            os._exit(3)
+        except FileExistsError:
+            return super().act_many(views, rng)
 
 
 class Prints(Lays):

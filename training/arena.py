@@ -34,7 +34,7 @@ from .files import whole_file
 from .forfeited import Forfeited, ForfeitLog
 from .line_ups import labels, line_ups, seatings
 from .match import ArenaError, Ended, Tallies, Tick, play_games
-from .workers import spread
+from .workers import Spread, spread
 
 __all__ = ["ArenaError", "ArenaResult", "ArenaSetupError", "Progress", "default_jobs", "run_arena"]
 
@@ -112,6 +112,7 @@ def run_arena(
     games: int = 2000,
     seed: int = 0,
     jobs: int | None = None,
+    workers: Spread | None = None,
     progress: Progress | None = None,
     records: str | Path | None = None,
 ) -> ArenaResult:
@@ -126,6 +127,8 @@ def run_arena(
         jobs: processes; if None, one a core where that is worth its while. The figures do not depend on it. Agents given
             as objects play in this process. A script that calls this needs the usual ``if __name__ == "__main__":``,
             since workers import it.
+        workers: where agents by name play, such as on a cluster (`prial.training.ray_workers`); processes here if None. The
+            figures do not depend on it. If `jobs` is None it does as much at once as it can.
         progress: called as games end.
         records: file for the record of every game (see `docs/records.md`), board by board and seating by seating, the same
             with any number of jobs; JSON lines if its name ends in ``.jsonl``, else text. It is written whole or not at all.
@@ -167,12 +170,14 @@ def run_arena(
     )
     report = _reporter(progress, plan.games)
     by_name = all(isinstance(agent, str | Path) for agent in agents)
-    jobs = _worthwhile_jobs(plan, made) if by_name and jobs is None else jobs or 1
+    if jobs is None:
+        jobs = plan.chunks if workers is not None else _worthwhile_jobs(plan, made) if by_name else 1
     jobs = min(jobs, plan.chunks)
     # Opened first, so that a file that cannot be written is known before anything is played.
     with nullcontext() if records is None else whole_file(records) as file:
-        if by_name and jobs > 1:
-            pieces = spread(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
+        if by_name and (jobs > 1 or workers is not None):
+            go = workers or spread
+            pieces = go(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
         else:
             pieces = _in_this_process(plan, made, report)
         sums, forfeits = _in_order(pieces, file)

@@ -36,7 +36,7 @@ from ..envs.crash.rules import CrashRules
 from ..envs.crash.searches import Searches
 from ..envs.crash.vector import CrashVectorEnv
 from .match import Tick
-from .workers import spread
+from .workers import Spread, spread
 
 __all__ = ["EquitySetupError", "equity_command", "score_levels", "solve_equity"]
 
@@ -142,6 +142,7 @@ def solve_equity(
     rounds_per_state: int = 4000,
     seed: int = 1,
     jobs: int = 1,
+    workers: Spread | None = None,
     max_asked: int = 4096,
     command: str = "",
     progress: Callable[[int, int], None] | None = None,
@@ -154,6 +155,7 @@ def solve_equity(
         rounds_per_state: deals from every score, rounded up to whole batches.
         seed: of the deals and of the agent's chance.
         jobs: processes; the table does not depend on it.
+        workers: where batches are played, such as on a cluster (`prial.training.ray_workers`); processes here if None.
         max_asked: at most so many scores at which the agent is asked.
         command: that made the table, for its file.
         progress: called with the batches played and to be played.
@@ -183,9 +185,9 @@ def solve_equity(
         deals=-(-rounds_per_state // _BATCHES),
     )
     report = progress or (lambda done, total: None)  # noqa: ARG005
-    by_name = isinstance(agent, str | Path) and jobs > 1
+    spread_out = isinstance(agent, str | Path) and (jobs > 1 or workers is not None)
     pieces = (
-        spread(
+        (workers or spread)(
             _batch,
             plan,
             _BATCHES,
@@ -193,7 +195,7 @@ def solve_equity(
             jobs=min(jobs, _BATCHES),
             progress=lambda done: report(done, _BATCHES),
         )
-        if by_name
+        if spread_out
         else _in_this_process(plan, player, report)
     )
     flows = [flow for _, flow in sorted(pieces, key=lambda piece: piece[0])]

@@ -21,7 +21,7 @@ from .ladder_config import LadderConfig
 from .ladder_results import Chunk, LadderResults, ResultsFile, read_results
 from .line_ups import seatings
 from .match import Tick, play_games
-from .workers import spread
+from .workers import Spread, spread
 
 __all__ = ["play_chunk", "run_ladder"]
 
@@ -46,6 +46,7 @@ def run_ladder(
     path: str | Path,
     *,
     jobs: int | None = None,
+    workers: Spread | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> LadderResults:
     """Play what a file of results lacks, adding every chunk to it as soon as it is played.
@@ -54,6 +55,7 @@ def run_ladder(
         config: what is played.
         path: of the file; it is made if it is not there.
         jobs: processes; if None, one a core where that is worth its while. The results do not depend on it.
+        workers: where chunks are played, such as on a cluster (`prial.training.ray_workers`); processes here if None.
         progress: called with chunks there are and chunks in all.
 
     Returns:
@@ -80,9 +82,9 @@ def run_ladder(
         return known
     plan = _Plan(config=config, todo=todo)
     if jobs is None:
-        jobs = default_jobs() if len(todo) >= _WORTH_PROCESSES else 1
+        jobs = len(todo) if workers is not None else default_jobs() if len(todo) >= _WORTH_PROCESSES else 1
     with ResultsFile(path, config, known) as file:
-        for chunk in _played(plan, made, jobs=min(jobs, len(todo))):
+        for chunk in _played(plan, made, workers, jobs=min(jobs, len(todo))):
             file.add(chunk)
             known.chunks.setdefault(chunk.key, chunk)
             done += 1
@@ -102,9 +104,11 @@ def _names(config: LadderConfig, line_up: Sequence[int]) -> tuple[str, ...]:
     return tuple(config.names[number] for number in line_up)
 
 
-def _played(plan: _Plan, made: _Agents, *, jobs: int) -> Iterator[Chunk]:
-    if jobs > 1:
-        pieces = spread(_piece, plan, len(plan.todo), make_state=_no_agents, jobs=jobs, progress=lambda _: None)
+def _played(plan: _Plan, made: _Agents, workers: Spread | None, *, jobs: int) -> Iterator[Chunk]:
+    if jobs > 1 or workers is not None:
+        pieces = (workers or spread)(
+            _piece, plan, len(plan.todo), make_state=_no_agents, jobs=jobs, progress=lambda _: None
+        )
         yield from (chunk for _, chunk in pieces)
     else:
         yield from (_piece(plan, made, number, lambda _: None) for number in range(len(plan.todo)))

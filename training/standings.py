@@ -18,6 +18,7 @@ from .arena import run_arena
 from .arena_result import AgentScore, ArenaResult
 from .line_ups import line_ups, seatings
 from .statistics import Estimate
+from .workers import Spread
 
 __all__ = ["play_standings", "standings_page", "standings_rules"]
 
@@ -57,6 +58,7 @@ def play_standings(
     boards: int = 300,
     seed: int = 1,
     jobs: int | None = None,
+    workers: Spread | None = None,
     rules: Sequence[CrashRules] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[ArenaResult]:
@@ -67,7 +69,7 @@ def play_standings(
     Args:
         boards: how many streams of deals every line-up plays in every seating, under each rules.
         seed: of deals and agents, of every arena alike.
-        jobs: processes, as for `run_arena`.
+        jobs, workers: as for `run_arena`.
         rules: which rules; `standings_rules` if None.
         progress: called with games played and games in all.
 
@@ -84,7 +86,9 @@ def play_standings(
             progress(sum(asked[: len(results)]) + played, sum(asked))
 
     for table, names, number in zip(tables, playing, asked, strict=True):
-        results.append(run_arena(names, rules=table, games=number, seed=seed, jobs=jobs, progress=report))
+        results.append(
+            run_arena(names, rules=table, games=number, seed=seed, jobs=jobs, workers=workers, progress=report)
+        )
     return results
 
 

@@ -32,6 +32,7 @@ from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .config_files import load_config
 from .statistics import Estimate
+from .workers import Spread
 
 __all__ = ["Card", "Cell", "Suite", "SuiteTable", "load_suite", "run_suite"]
 
@@ -186,6 +187,7 @@ def run_suite(
     name: str | None = None,
     quick: bool = False,
     jobs: int | None = None,
+    workers: Spread | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Card:
     """Play a suite and return the score card.
@@ -195,7 +197,7 @@ def run_suite(
         agent: as `prial.agents.make` takes it.
         name: on the card; the agent's own if None.
         quick: play few games.
-        jobs: processes, as for `run_arena`.
+        jobs, workers: as for `run_arena`.
         progress: called with cells played and cells in all.
 
     Raises:
@@ -222,7 +224,7 @@ def run_suite(
         if progress is not None:
             progress(len(cells), len(fields))
         games = suite.quick_games if quick else suite.games
-        result = run_arena([agent, opponent], rules=rules, games=games, seed=table.seed, jobs=jobs)
+        result = run_arena([agent, opponent], rules=rules, games=games, seed=table.seed, jobs=jobs, workers=workers)
         own = result.agents[0]
         cells.append(
             Cell(

@@ -14,11 +14,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.synchronize import Event
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from .match import ArenaError, Interrupted, Tick
 
-__all__ = ["Work", "spread"]
+__all__ = ["Spread", "Work", "spread"]
 
 Plan = TypeVar("Plan")
 State = TypeVar("State")
@@ -26,6 +26,24 @@ Piece = TypeVar("Piece")
 
 Work: TypeAlias = Callable[[Plan, State, int, Tick], Piece]
 """Does one piece: a function of a module, since it is sent to workers by name."""
+
+
+class Spread(Protocol):
+    """Does pieces somewhere: `spread` in processes here, `prial.training.ray_workers` on a cluster."""
+
+    def __call__(
+        self,
+        work: Work[Plan, State, Piece],
+        plan: Plan,
+        pieces: int,
+        *,
+        make_state: Callable[[Plan], State],
+        jobs: int,
+        progress: Callable[[int], None],
+    ) -> Iterator[tuple[int, Piece]]:
+        """Yield (number, piece) as they get done, as `spread` does."""
+        ...
+
 
 _LOOK_EVERY = 0.2  # seconds between looks at the counter
 

@@ -64,7 +64,7 @@ def test_the_core_imports_what_it_declares(module: Module) -> None:
 def test_training_imports_what_the_extras_declare(module: Module) -> None:
     for i in module.imports():
         top = _third_party(i.name)
-        allowed = _declared("train", "export", "solve", "openspiel", "plot")
+        allowed = _declared("train", "export", "solve", "openspiel", "plot", "cluster")
         assert top is None or top in allowed, f"{module}, line {i.line}, imports {i.name}"
 
 

@@ -10,7 +10,17 @@ from typing import Annotated
 import typer
 
 from ..console import CommandError, output, progress_bar, show_json
-from .options import JobsOption, JsonOption, PlayersOption, RulesOption, SeedOption, SetOption, rules_from
+from .options import (
+    JobsOption,
+    JsonOption,
+    PlayersOption,
+    RayOption,
+    RulesOption,
+    SeedOption,
+    SetOption,
+    rules_from,
+    workers_from,
+)
 
 __all__ = ["arena"]
 
@@ -34,6 +44,7 @@ def arena(
     ] = 2000,
     seed: SeedOption = 1,
     jobs: JobsOption = None,
+    ray: RayOption = None,
     records: Annotated[
         Path | None,
         typer.Option(
@@ -61,8 +72,17 @@ def arena(
     from ..arena_report import as_dict, show
 
     # An agent that prints does not spoil the output.
-    with redirect_stdout(sys.stderr), progress_bar("Playing") as progress:
-        result = run_arena(agents, rules=asked, games=games, seed=seed, jobs=jobs, progress=progress, records=records)
+    with redirect_stdout(sys.stderr), workers_from(ray, jobs) as workers, progress_bar("Playing") as progress:
+        result = run_arena(
+            agents,
+            rules=asked,
+            games=games,
+            seed=seed,
+            jobs=jobs,
+            workers=workers,
+            progress=progress,
+            records=records,
+        )
     if as_json:
         show_json(as_dict(result), indent=2)
     else:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..console import output, progress_bar, show_json
-from .options import JobsOption, JsonOption
+from .options import JobsOption, JsonOption, RayOption, workers_from
 
 __all__ = ["benchmark"]
 
@@ -36,6 +36,7 @@ def benchmark(
         typer.Option("--beside", metavar="CARD", help="A card.json to show beside this one. Repeatable."),
     ] = None,
     jobs: JobsOption = None,
+    ray: RayOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Play the benchmark suite with an agent and write its score card.
@@ -51,8 +52,8 @@ def benchmark(
     others = [read_card(path) for path in compare or ()]
     check_field(read.field(quick=quick), others)  # before anything is played
     # An agent that prints does not spoil the output.
-    with redirect_stdout(sys.stderr), progress_bar("Playing") as progress:
-        card = run_suite(read, agent, name=name, quick=quick, jobs=jobs, progress=progress)
+    with redirect_stdout(sys.stderr), workers_from(ray, jobs) as workers, progress_bar("Playing") as progress:
+        card = run_suite(read, agent, name=name, quick=quick, jobs=jobs, workers=workers, progress=progress)
     page = card_page(card)
     if others:
         page += f"\n## Beside others\n\n{beside([card, *others])}"

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ..console import complain, output, progress_bar, require_extra, show_json
-from .options import JobsOption, JsonOption
+from .options import JobsOption, JsonOption, RayOption, workers_from
 
 __all__ = ["ladder"]
 
@@ -29,6 +29,7 @@ def ladder(
         ),
     ] = None,
     jobs: JobsOption = None,
+    ray: RayOption = None,
     play: Annotated[
         bool, typer.Option("--play/--no-play", help="Play what is missing, or only show what has been played.")
     ] = True,
@@ -56,8 +57,8 @@ def ladder(
     path = folder / "results.jsonl"
     if play:
         # An agent that prints does not spoil the output.
-        with redirect_stdout(sys.stderr), progress_bar("Playing") as progress:
-            results = run_ladder(read, path, jobs=jobs, progress=progress)
+        with redirect_stdout(sys.stderr), workers_from(ray, jobs) as workers, progress_bar("Playing") as progress:
+            results = run_ladder(read, path, jobs=jobs, workers=workers, progress=progress)
     else:
         results = read_results(path, read)
     standing = standing_of(read, results)

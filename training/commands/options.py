@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from ..console import CommandError
+from ..console import CommandError, complain, require_extra
 
 if TYPE_CHECKING:
     from ...envs.cards import Card
     from ...envs.crash.rules import CrashRules
+    from ..workers import Spread
 
 __all__ = [
     "GivenRulesOption",
     "JobsOption",
     "JsonOption",
     "PlayersOption",
+    "RayOption",
     "RulesOption",
     "SeedOption",
     "SetOption",
     "held_from",
     "rules_from",
+    "workers_from",
 ]
 
 RulesOption: TypeAlias = Annotated[
@@ -50,6 +55,14 @@ JobsOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--jobs", min=1, metavar="N", help="Processes; if not given, one a core where that is worth its while."
+    ),
+]
+RayOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="ADDRESS",
+        help="Work on a Ray cluster, by HOST:PORT of its head, auto, or local for one that is started here.",
     ),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
@@ -100,3 +113,28 @@ def held_from(text: str, rules: CrashRules) -> tuple[Card, ...]:
     if foreign:
         raise CommandError(f"{format_cards(foreign)} in {text!r}: not in the pack (ranks={rules.ranks})")
     return held
+
+
+@contextmanager
+def workers_from(address: str | None, jobs: int | None) -> Iterator[Spread | None]:
+    """Yield where pieces are to be done: on the Ray cluster that was asked for; None for processes here.
+
+    Raises:
+        ClusterError: the cluster cannot be reached.
+        CommandError: the extra is missing.
+
+    >>> with workers_from(None, 2) as workers:
+    ...     print(workers)
+    None
+    """
+    if address is None:
+        yield None
+        return
+    require_extra("--ray", "cluster", "ray")
+    from ..ray_workers import ray_workers
+
+    with ray_workers(address, jobs=jobs) as workers:
+        yield workers.spread
+    if workers.deaths:
+        died = "1 worker" if workers.deaths == 1 else f"{workers.deaths} workers"
+        complain(f"{died} died; what they had begun was done again.")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..console import output, progress_bar, show_json
-from .options import JobsOption, JsonOption, SeedOption
+from .options import JobsOption, JsonOption, RayOption, SeedOption, workers_from
 
 __all__ = ["standings"]
 
@@ -23,6 +23,7 @@ def standings(
     ] = 300,
     seed: SeedOption = 1,
     jobs: JobsOption = None,
+    ray: RayOption = None,
     date: Annotated[
         str | None, typer.Option("--date", metavar="DATE", help="Date to state; today's if not given.")
     ] = None,
@@ -41,8 +42,8 @@ def standings(
     from ..files import write_whole
     from ..standings import play_standings, standings_page
 
-    with progress_bar("Playing") as progress:
-        results = play_standings(boards=boards, seed=seed, jobs=jobs, progress=progress)
+    with workers_from(ray, jobs) as workers, progress_bar("Playing") as progress:
+        results = play_standings(boards=boards, seed=seed, jobs=jobs, workers=workers, progress=progress)
     if as_json:
         show_json([as_dict(result) for result in results], indent=2)
     words = ["prial standings", f"--boards {boards}", f"--seed {seed}", *([f"--out {out.as_posix()}"] if out else [])]
