@@ -46,6 +46,9 @@ _BUILT_IN: Mapping[str, _Entry] = {
         factory="solver_fast:SolverFast",
         summary="the best chance to win the game, in closed form, by score and known cards",
     ),
+    "solver": _Entry(
+        factory="solver:Solver", summary="solver-fast, and a look at hands that the others may really hold"
+    ),
 }
 
 
@@ -56,7 +59,7 @@ def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
     >>> list(agent_names())
-    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast']
+    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver']
     """
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 

@@ -30,7 +30,7 @@ FEW_DEALS = 12
 """Deals of the unseen cards, below which nothing is chosen."""
 
 _FIRST = 48  # worlds in the first look
-_BEHIND = 2.5  # standard errors by which an option is dropped
+_BEHIND, _AHEAD = 2.5, 3.5  # standard errors by which an option is dropped, and by which the only other one is taken
 _AT_ONCE = 24_000  # tables
 
 
@@ -155,7 +155,9 @@ class Sums:
             return mean, error
         seen = self.worlds[owner]
         share = seen / (seen + options.known_worlds)
-        return share * mean + (1 - share) * options.known, error * np.sqrt(share)
+        enough = np.isfinite(error)
+        error[enough] *= np.sqrt(share[enough])
+        return share * mean + (1 - share) * options.known, error
 
     def see(self, seen: Seen) -> None:
         """Add what was seen."""
@@ -188,6 +190,7 @@ class Chooser:
         rng: deals the unseen cards.
         worlds: looked at before a decision, at most.
         resolve: by how many standard errors an option must be better than the first before it is chosen.
+        apart: by how many it must be worse, or the only other one better, to end the looking; a careful choice if None.
 
     >>> from .heuristics import RandomLegal
     >>> from ..envs.crash.vector import CrashVectorEnv
@@ -199,9 +202,19 @@ class Chooser:
     (True, 48)
     """
 
-    def __init__(self, asks: Asks, worth: Worth, rng: np.random.Generator, *, worlds: int, resolve: float) -> None:
+    def __init__(
+        self,
+        asks: Asks,
+        worth: Worth,
+        rng: np.random.Generator,
+        *,
+        worlds: int,
+        resolve: float,
+        apart: float | None = None,
+    ) -> None:
         self.asks, self.worth, self.rng = asks, worth, rng
         self.worlds, self.resolve = worlds, resolve
+        self._behind, self._ahead = (_BEHIND, _AHEAD) if apart is None else (apart, apart)
 
     def choose(self, views: ViewBatch, options: Options) -> tuple[Ints, Ints]:
         """Return the number of the option chosen in each row, and how many worlds were dealt for it: int64 (n,) both.
@@ -230,15 +243,16 @@ class Chooser:
             mean, error = sums.believed(options)
             best = np.full(len(views), -np.inf)
             np.maximum.at(best, owner[keep], np.where(np.isfinite(error), mean - 2 * error, -np.inf)[keep])
-            dropped = (mean + _BEHIND * error < 0) | (mean + 2 * error < best[owner])
+            dropped = (mean + self._behind * error < 0) | (mean + 2 * error < best[owner])
             dropped[first] = False
             keep &= ~dropped
             left = np.bincount(owner[keep], minlength=len(views))
             clear = np.zeros(len(views), np.bool_)
-            np.logical_or.at(clear, owner[keep], (mean - 3.5 * error > 0)[keep])
+            np.logical_or.at(clear, owner[keep], (mean - self._ahead * error > 0)[keep])
             open_rows = open_rows[(left[open_rows] > 1) & ~((left == 2) & clear)[open_rows]]
         mean, error = sums.believed(options)
-        good = keep & (mean > self.resolve * error)
+        enough = np.isfinite(error)
+        good = keep & enough & (mean > self.resolve * np.where(enough, error, 0))
         good[first] = False
         for row in np.unique(owner[good]):
             numbers = np.flatnonzero(good & (owner == row))
@@ -298,17 +312,29 @@ def _is_plain(views: ViewBatch) -> bool:
     return int(views.phase[0]) == Phase.ARRANGE and not views.rules.has_calls
 
 
-def options_of(views: ViewBatch, own: npt.NDArray[np.int32]) -> Options:
-    """Return what may be decided in views of one phase, the agent's choice first."""
+def options_of(
+    views: ViewBatch, own: npt.NDArray[np.int32], *, known: Floats | None = None, known_worlds: float = 0.0
+) -> Options:
+    """Return what may be decided in views of one phase.
+
+    Args:
+        views: of one phase.
+        own: what is done without looking: first in each row.
+        known: by how much the others are thought to be worth more: of the rows of ``views.undominated()``, or of the other
+            choice in each view, float64.
+        known_worlds: how many worlds that is as good as.
+    """
     phase, layout, n = int(views.phase[0]), action_layout(views.rules), len(views)
     if phase != Phase.ARRANGE:
         first = layout.keep if phase == Phase.EXCHANGE else layout.pass_
         both = np.stack([own, 2 * first + 1 - own], axis=1).astype(np.int32)
+        other = np.zeros(n) if known is None else known
         return Options(
             offsets=2 * np.arange(n + 1),
             actions=both.reshape(-1),
             values=np.zeros(2 * n, np.uint64),
-            known=np.zeros(2 * n),
+            known=np.stack([np.zeros(n), other], axis=1).reshape(-1),
+            known_worlds=known_worlds,
         )
     found, mine = views.undominated(), laid_many(own, views.cards, views.rules)
     owner = np.repeat(np.arange(n), found.counts)
@@ -316,11 +342,13 @@ def options_of(views: ViewBatch, own: npt.NDArray[np.int32]) -> Options:
     others = packed != mine_packed[owner]
     order = np.argsort(np.concatenate([np.arange(n), owner[others]]), kind="stable")
     counts = 1 + np.bincount(owner[others], minlength=n)
+    theirs = np.zeros(len(packed)) if known is None else known
     return Options(
         offsets=np.concatenate([[0], np.cumsum(counts)]),
         actions=np.concatenate([own, found.partitions[others]])[order],
         values=np.concatenate([mine_packed, packed[others]])[order],
-        known=np.zeros(len(order)),
+        known=np.concatenate([np.zeros(n), theirs[others]])[order],
+        known_worlds=known_worlds,
     )
 
 

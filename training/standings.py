@@ -24,11 +24,13 @@ __all__ = ["play_standings", "standings_page", "standings_rules"]
 
 
 _HOW = (
-    "All built-in agents against each other on the same deals, in every seating up to three players and every rotation "
-    "above; with fewer seats than agents every combination of different agents plays. Each figure comes with its 95 % "
-    "interval over boards, as [Arena](arena.md) explains. [Agents](agents.md) says how they play."
+    "All built-in agents but `solver`, which takes its time, against each other on the same deals, in every seating up to "
+    "three players and every rotation above; with fewer seats than agents every combination of different agents plays. "
+    "Each figure comes with its 95 % interval over boards, as [Arena](arena.md) explains. [Agents](agents.md) says how "
+    "they play."
 )
 
+_TOO_SLOW = ("solver",)  # milliseconds a decision: it meets `solver-fast` in an arena of its own (docs/solver.md)
 _COMPARED = (
     ("solver-fast", "percentile"),
     ("solver-fast", "greedy"),
@@ -64,7 +66,8 @@ def play_standings(
 ) -> list[ArenaResult]:
     """Let all built-in agents play each other under some rules and return how they did.
 
-    An agent that does not play some rules (its `check_rules` refuses them) is left out there.
+    `solver` is left out: it takes milliseconds a decision. An agent that does not play some rules (its `check_rules`
+    refuses them) is left out there.
 
     Args:
         boards: how many streams of deals every line-up plays in every seating, under each rules.
@@ -77,7 +80,7 @@ def play_standings(
         ArenaSetupError: fewer than one board or job.
     """
     tables = standings_rules() if rules is None else tuple(rules)
-    playing = [[name for name in agent_names() if _plays(name, table)] for table in tables]
+    playing = [[name for name in agent_names() if name not in _TOO_SLOW and _plays(name, table)] for table in tables]
     asked = [boards * _games_per_board(len(names), table.players) for names, table in zip(playing, tables, strict=True)]
     results: list[ArenaResult] = []
 
