@@ -26,7 +26,6 @@ from .engine_protocol import (
     ascii_line,
     format_position,
     format_rules,
-    quoted,
     read_decision,
 )
 from .forfeits import Forfeit, forfeited_action
@@ -185,13 +184,12 @@ class EngineAgent(BaseAgent):
         self._failures = 0
         for reply in (placed, decision):
             if reply[0].lower() == "error":
-                raise EngineFailure("refused", quoted(ascii_line(" ".join(reply))))
+                raise EngineFailure("refused", _short(" ".join(reply)))
         try:
             return read_decision(decision[1:], view)
         except ProtocolError as error:
-            what, cards = str(error), format_position(view).partition(" cards ")[2]
-            what = what if len(what) <= _SAID else f"{what[: _SAID - 4]} ..."
-            raise EngineFailure("illegal", f"{what} (its cards: {cards})") from None
+            cards = format_position(view).partition(" cards ")[2]
+            raise EngineFailure("illegal", f"{_short(str(error))} (its cards: {cards})") from None
 
     def _ready(self, rules: CrashRules) -> EngineProcess:
         """The engine, running and with these rules."""
@@ -207,14 +205,20 @@ class EngineAgent(BaseAgent):
         return self._process
 
     def _ask(self, process: EngineProcess, command: str) -> None:
-        process.send([command], seconds=self._start)
         word = command.split(maxsplit=1)[0]
         try:
+            process.send([command], seconds=self._start)
             reply = process.final(word)
         except EngineFailure as failure:
             raise EngineFailure(failure.cause, f"{word}: {failure}") from None
         if reply[0].lower() == "error":
-            raise EngineFailure("refused", quoted(ascii_line(" ".join(reply))))
+            raise EngineFailure("refused", _short(" ".join(reply)))
+
+
+def _short(text: str) -> str:
+    """What is kept of what an engine wrote."""
+    line = ascii_line(text)
+    return line if len(line) <= _SAID else f"{line[: _SAID - 4]} ..."
 
 
 def _seeds(count: int, rng: np.random.Generator) -> list[int]:

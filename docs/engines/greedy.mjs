@@ -127,16 +127,17 @@ function answer(line) {
 function play() {
   const input = createInterface({ input: process.stdin, terminal: false });
   process.stdout.on("error", () => process.exit(0)); // the host has gone
+  let over = false;
   input.on("line", (line) => {
-    if (!line.replace(/^\uFEFF/, "").trim()) return;
+    if (over || !line.replace(/^\uFEFF/, "").trim()) return;
     let said;
     try {
       said = answer(line);
     } catch (error) {
       said = `error ${error.message}`;
     }
-    process.stdout.write(`${said}\n`);
-    if (said.startsWith("ok quit")) input.close();
+    over = said === "ok quit";
+    process.stdout.write(`${said}\n`, () => over && process.exit(0));
   });
 }
 

@@ -36,7 +36,7 @@ def bot(
     from ...agents.registry import make
 
     # The descriptor too: libraries in C write past sys.stdout.
-    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0) as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
         server = EngineServer(make(agent), version=version("prial"), seed=seed, watch=watch_host(answers))
         serve(server, sys.stdin.buffer, answers)
