@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from ..envs.crash.rules import RulesError
 from ..envs.yaml_text import YamlError, read_yaml
 
-__all__ = ["ConfigFileError", "load_config", "shipped_configs"]
+__all__ = ["ConfigFileError", "load_config", "shipped_configs", "validated"]
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -31,13 +32,16 @@ def shipped_configs(folder: str) -> tuple[str, ...]:
     return tuple(sorted(entry.name[:-5] for entry in entries if entry.name.endswith(".yaml")))
 
 
-def load_config(model: type[Model], source: str | Path, *, folder: str) -> Model:
+def load_config(
+    model: type[Model], source: str | Path, *, folder: str, overrides: Mapping[str, Any] | None = None
+) -> Model:
     """Return a configuration.
 
     Args:
         model: what it must be.
         source: a name of `shipped_configs`, or the path of a YAML file.
         folder: of `prial.configs`.
+        overrides: keys set otherwise.
 
     Raises:
         ConfigFileError: unreadable, unknown keys (the nearest is named), or values that cannot be.
@@ -58,12 +62,21 @@ def load_config(model: type[Model], source: str | Path, *, folder: str) -> Model
         raise ConfigFileError(f"{str(source)!r} is not YAML: {error}") from None
     if not isinstance(content, dict):
         raise ConfigFileError(f"{str(source)!r}: expected keys, one a line, such as 'seed: 1'")
+    return validated(model, {**content, **(overrides or {})}, where=str(source))
+
+
+def validated(model: type[Model], content: Mapping[str, Any], *, where: str) -> Model:
+    """Return a configuration from its keys.
+
+    Raises:
+        ConfigFileError: unknown keys (the nearest is named), or values that cannot be.
+    """
     try:
         return model.model_validate(content)
     except ValidationError as error:
-        raise ConfigFileError(f"configuration {str(source)!r}: {_explain(error, model)}") from None
+        raise ConfigFileError(f"configuration {where!r}: {_explain(error, model)}") from None
     except RulesError as error:
-        raise ConfigFileError(f"configuration {str(source)!r}: {error}") from None
+        raise ConfigFileError(f"configuration {where!r}: {error}") from None
 
 
 def _explain(error: ValidationError, model: type[BaseModel]) -> str:

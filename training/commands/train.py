@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..console import CommandError, require_extra, show_json
 from .options import JsonOption
+from .selfplay import selfplay, ship
+from .train_settings import read_settings
 
 if TYPE_CHECKING:
     from ..ppo import PPOProgress
@@ -27,6 +29,10 @@ _LINE_SECONDS = 10.0
 @app.callback()
 def _group() -> None:
     """Train agents (needs the extra 'train')."""
+
+
+app.command()(selfplay)
+app.command()(ship)
 
 
 @app.command()
@@ -67,7 +73,7 @@ def ppo(
         return
     from ..run_folder import RunFolder
 
-    overrides = _overrides(settings, seed)
+    overrides = read_settings(settings, seed)
     if resume is not None:
         if out is not None or overrides:
             raise CommandError("--resume goes on with the run as it is: leave out --out, --set and --seed")
@@ -86,23 +92,6 @@ def ppo(
         show_json({"run": str(folder), "steps": made.total_steps})
     else:
         typer.echo(f"Finished: {folder}\nNext: prial export {folder} bot.onnx && prial arena bot.onnx greedy")
-
-
-def _overrides(settings: list[str] | None, seed: int | None) -> dict[str, Any]:
-    from ...envs.yaml_text import YamlError, read_yaml
-
-    overrides: dict[str, Any] = {} if seed is None else {"seed": seed}
-    for setting in settings or ():
-        key, equals, value = (part.strip() for part in setting.partition("="))
-        if not (key and equals):
-            raise CommandError(f"--set {setting!r}: expected KEY=VALUE, such as seed=2")
-        if key in overrides:
-            raise CommandError(f"--set {setting!r}: {key} is set already, to {overrides[key]!r}")
-        try:
-            overrides[key] = read_yaml(value)
-        except YamlError:
-            raise CommandError(f"--set {setting!r}: {value!r} is not a YAML value") from None
-    return overrides
 
 
 @contextmanager
