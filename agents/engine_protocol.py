@@ -316,8 +316,10 @@ def _possible_exchanges(view: PlayerView) -> bool:
     if asking:
         before = turn_order(view.dealer, 3).index(seat)
         return in_turn == [False] * before + [None] * (3 - before)
-    asked = in_turn.index(True) + 1 if True in in_turn else 3
-    return in_turn[: asked - 1] == [False] * (asked - 1) and in_turn[asked:] == [None] * (3 - asked)
+    if True not in in_turn:
+        return in_turn == [False] * 3
+    asked = in_turn.index(True)
+    return in_turn == [False] * asked + [True] + [None] * (2 - asked)
 
 
 # ---- decisions --------------------------------------------------------------------------------------------------------

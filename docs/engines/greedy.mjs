@@ -151,7 +151,7 @@ function check(file) {
   for (const hand of hands)
     if (CLASSES[strength(hand.cards)[0]] !== hand.class) fault(`${hand.cards.join(" ")}: expected a ${hand.class}`);
   for (const flushHigh of ["ace", "three"]) {
-    const sorted = hands.toSorted((a, b) => a.strength[flushHigh] - b.strength[flushHigh]);
+    const sorted = [...hands].sort((a, b) => a.strength[flushHigh] - b.strength[flushHigh]);
     for (let place = 1; place < sorted.length; place++) {
       const [below, above] = [sorted[place - 1], sorted[place]];
       const found = Math.sign(compare(strength(above.cards, flushHigh), strength(below.cards, flushHigh)));

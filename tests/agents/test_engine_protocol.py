@@ -136,6 +136,8 @@ def test_fields_stand_in_any_order_and_may_be_left_out() -> None:
         (f"arrange seat 0 dealer 2 {CARDS} exchanges kept kept", "exchanges: expected one of exchanged, kept, -"),
         (f"arrange seat 0 dealer 2 {CARDS} exchanges kept kept maybe", "exchanges: expected one of exchanged, kept, -"),
         (f"arrange seat 0 dealer 2 {CARDS} exchanges kept - kept", "exchanges: kept - kept cannot be in the arrange"),
+        (f"arrange seat 0 dealer 2 {CARDS} exchanges kept kept -", "exchanges: kept kept - cannot be in the arrange"),
+        (f"arrange seat 0 dealer 2 {CARDS} exchanges kept exchanged kept", "exchanges: kept exchanged kept cannot be"),
         (f"arrange seat 0 dealer 2 {CARDS} exchanges exchanged - -", "givenup: expected where seat 0 has exchanged"),
         (f"arrange seat 0 dealer 2 {CARDS} givenup 3c 3d 3h 4c 4d 4h", "givenup: expected where seat 0 has exchanged"),
         (

@@ -185,8 +185,38 @@ def _partitions() -> str:
     return _table(("Cards", "no hand", "1 hand", "2 hands", "3 hands", "4 hands", "all"), rows)
 
 
+_TALK = """\
+hello
+rules online
+position arrange seat 0 dealer 2 scores 3 5 2 cards As Ks Qs Jh Jd 9c 8c 7c 5h 5d 4s 3s 2s
+decide movetime 500
+analyse top 3
+rules bga
+position exchange seat 1 dealer 0 round 2 scores 1 0 4 cards As Ks Qs Jh Jd 9c 8c 7c 5h 5d 4s 3s 2s
+analyse
+decide
+position arrange seat 0 dealer 0 cards 3d 3d 5h 5s 6c 7c 8h 9s Tc Td Jh Qd Ad
+castle
+quit
+"""
+
+
+def _engine_transcript() -> str:
+    from importlib.metadata import version
+
+    from prial.agents import make as make_agent
+    from prial.agents.engine_server import EngineServer
+
+    server = EngineServer(make_agent("solver-fast"), version=version("prial"))
+    lines = []
+    for command in _TALK.splitlines():
+        lines += [f"> {command}", *server.answer(command.encode())]
+    return "\n".join(["```text", *lines, "```"])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "crash-v0": _crash_v0,
+    "engine-transcript": _engine_transcript,
     "features": _features,
     "hand-by-hand": _hand_by_hand,
     "house-rules": _house_rules,
