@@ -49,6 +49,7 @@ _BUILT_IN: Mapping[str, _Entry] = {
     "solver": _Entry(
         factory="solver:Solver", summary="solver-fast, and a look at hands that the others may really hold"
     ),
+    "online": _Entry(factory="trained:online", summary="a network that learned online by self-play, 2 to 4 players"),
 }
 
 
@@ -59,7 +60,7 @@ def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
     >>> list(agent_names())
-    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver']
+    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver', 'online']
     """
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 
@@ -68,8 +69,9 @@ def make(name: str | Path, /, **options: Any) -> Agent:
     """Return an agent.
 
     Args:
-        name: a built-in name (`agent_names`), the path of an exported network ending in ``.onnx``, ``engine:COMMAND`` to
-            start a foreign engine (`prial.agents.engine_client`), or ``package.module:factory`` to import and call.
+        name: a built-in name (`agent_names`), the path of a network ending in ``.onnx`` or ``.safetensors``,
+            ``engine:COMMAND`` to start a foreign engine (`prial.agents.engine_client`), or ``package.module:factory`` to
+            import and call.
         options: arguments of the factory.
 
     Raises:
@@ -87,6 +89,10 @@ def make(name: str | Path, /, **options: Any) -> Agent:
         from .engine_client import make_engine
 
         return make_engine(text, **options)
+    elif text.lower().endswith(".safetensors"):
+        from .trained import Trained
+
+        factory, options = Trained.from_file, {"path": Path(name), **options}
     elif text.lower().endswith(".onnx"):
         from .onnx_agent import load  # onnxruntime takes a while to import
 
@@ -97,8 +103,8 @@ def make(name: str | Path, /, **options: Any) -> Agent:
         near = difflib.get_close_matches(text, _BUILT_IN, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise AgentError(
-            f"no agent {text!r}{hint} Known: {', '.join(_BUILT_IN)}, the path of a network ending in .onnx, "
-            "engine:COMMAND, or package.module:factory"
+            f"no agent {text!r}{hint} Known: {', '.join(_BUILT_IN)}, the path of a network ending in .onnx or "
+            ".safetensors, engine:COMMAND, or package.module:factory"
         )
     return _called(text, factory, options)
 
@@ -143,7 +149,7 @@ def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) 
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # as above; what is built in has its own errors for users
-        if text in _BUILT_IN or text.lower().endswith(".onnx"):
+        if text in _BUILT_IN or text.lower().endswith((".onnx", ".safetensors")):
             raise
         raise AgentError(f"agent {text!r}: its factory raised {_said(error)}") from error
     if wrong := what_lacks(agent):

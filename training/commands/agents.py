@@ -25,4 +25,4 @@ def agents(*, as_json: JsonOption = False) -> None:
         table.add_row(name, summary)
     console = output()
     console.print(table)
-    console.print("\nAlso: the path of a network (.onnx), engine:COMMAND, or package.module:factory.")
+    console.print("\nAlso: the path of a network (.onnx, .safetensors), engine:COMMAND, or package.module:factory.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..console import CommandError, require_extra, show_json
+from .card import card
 from .options import JsonOption
 from .selfplay import selfplay, ship
 from .train_settings import read_settings
@@ -33,6 +34,7 @@ def _group() -> None:
 
 app.command()(selfplay)
 app.command()(ship)
+app.command()(card)
 
 
 @app.command()

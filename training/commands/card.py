@@ -1,0 +1,77 @@
+"""`prial train card`: measure a trained agent, and write its model card."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import redirect_stdout
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..console import CommandError, complain, require_extra
+from .options import JobsOption, SeedOption
+
+__all__ = ["card"]
+
+
+def card(
+    agent: Annotated[
+        str, typer.Argument(metavar="AGENT", help="A shipped agent, or the path of its file.", show_default=False)
+    ],
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The page to write; FILE.json holds the figures.")],
+    opponents: Annotated[
+        str, typer.Option("--against", metavar="NAMES", help="Who sits on every other seat, commas between.")
+    ] = "greedy,percentile,solver-fast",
+    games: Annotated[int, typer.Option("--games", min=1, metavar="N", help="Against each opponent.")] = 6000,
+    deals: Annotated[int, typer.Option("--deals", min=1, metavar="N", help="Rounds to exploit it in.")] = 6000,
+    exploit_games: Annotated[
+        int, typer.Option("--exploit-games", min=0, metavar="N", help="Games to exploit it in; 0 for none.")
+    ] = 1500,
+    worlds: Annotated[int, typer.Option("--worlds", min=48, metavar="N", help="Worlds before a decision.")] = 768,
+    seed: SeedOption = 2026,
+    jobs: JobsOption = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Make the page from the figures that are there, measuring nothing.")
+    ] = False,
+) -> None:
+    """Measure a trained agent, and write its model card."""
+    require_extra("prial train card", "train", "torch")
+    from ..files import write_whole
+    from ..model_card import card_page, measure_agent
+
+    figures = out.with_suffix(".json")
+    command = (
+        f"prial train card {agent} --games {games} --deals {deals} --exploit-games {exploit_games} --worlds {worlds} "
+        f"--seed {seed} --out {out}"
+    )
+    if again:
+        kept = json.loads(figures.read_text(encoding="utf-8"))
+        write_whole(out, card_page(kept["card"], command=kept["command"]))
+        return
+    path = Path(agent)
+    if not agent.endswith(".safetensors"):
+        path = Path(str(resources.files("prial.agents"))) / "data" / "trained" / f"{agent}.safetensors"
+        if not path.is_file():
+            raise CommandError(
+                f"{agent!r}: expected a shipped agent that was trained, or the path of a .safetensors file"
+            )
+    with redirect_stdout(sys.stderr):
+        found = measure_agent(
+            agent,
+            path,
+            opponents=opponents.split(","),
+            games=games,
+            deals=deals,
+            exploit_games=exploit_games,
+            worlds=worlds,
+            seed=seed,
+            jobs=jobs or 1,
+            progress=complain,
+        )
+    write_whole(figures, json.dumps({"command": command, "card": found}, indent=1) + "\n")
+    write_whole(out, card_page(found, command=command))
+    typer.echo(f"{out} and {figures}")

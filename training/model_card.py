@@ -1,0 +1,227 @@
+"""Model cards of trained agents: how strong, how exploitable, how quick, as JSON and as a page made from it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..agents.safetensors_file import read_safetensors
+from ..agents.trained import Trained
+from ..envs.crash.rules import CrashRules
+from ..envs.crash.vector import CrashVectorEnv
+from .arena import run_arena
+from .equity import solve_equity
+from .exploit import run_exploit
+from .selfplay_config import SelfPlayConfig
+from .statistics import Estimate
+
+__all__ = ["card_page", "measure_agent", "plain_rules"]
+
+Said = Callable[[str], None]
+_EQUITY_ROUNDS = 2000
+_SPEED_TABLES, _SINGLE = 400, 60
+
+
+def plain_rules(agent: Trained) -> tuple[CrashRules, ...]:
+    """Return the rules that a card measures: one for each number of players, without the variants.
+
+    >>> from ..agents.trained import online
+    >>> [rules.players for rules in plain_rules(online())]
+    [2, 3, 4]
+    """
+    first: dict[int, CrashRules] = {}
+    for rules in agent.rules:
+        first.setdefault(rules.players, rules)
+    return tuple(first[players] for players in sorted(first))
+
+
+def measure_agent(
+    name: str,
+    path: Path,
+    *,
+    opponents: Sequence[str],
+    games: int,
+    deals: int,
+    exploit_games: int,
+    worlds: int,
+    seed: int,
+    jobs: int = 1,
+    progress: Said | None = None,
+) -> dict[str, Any]:
+    """Return what a card says, in JSON values.
+
+    Args:
+        name: of the agent, or the path of its file.
+        path: of its file.
+        opponents: who sits on every other seat.
+        games: against each opponent; every deal is played from each seat.
+        deals: rounds of the exploitability in points.
+        exploit_games: games of that in win share, for the number of players the rule set is made for; 0 for none.
+        worlds: of the exploitability.
+        seed: of all this; another than in training and evaluation.
+        jobs: processes.
+        progress: told what comes next.
+    """
+    say = progress or (lambda what: None)  # noqa: ARG005 (nobody listens)
+    agent = Trained.from_file(path, name=name)
+    about = read_safetensors(path).metadata
+    config = SelfPlayConfig.model_validate(json.loads(about["config"]))
+    tables = []
+    for rules in plain_rules(agent):
+        label = f"{rules.name}, {rules.players} players"
+        met: dict[str, Any] = {}
+        for opponent in opponents:
+            say(f"{label}: {opponent}")
+            score = run_arena([name, opponent], rules=rules, games=games, seed=seed, jobs=jobs).agents[0]
+            met[opponent] = {**_estimate(score.win_share), "games": score.games}
+        say(f"{label}: exploitability")
+        measured = run_exploit(
+            name, rules, deals=deals, measures=["points"], worlds=worlds, seed=seed, jobs=jobs
+        ).measured
+        exploited = {"points": {**_estimate(measured["points"].gain), "episodes": measured["points"].episodes}}
+        if exploit_games and rules.players == config.players[0]:
+            say(f"{label}: exploitability in games")
+            equity = solve_equity(name, rules, rounds_per_state=_EQUITY_ROUNDS, seed=seed, jobs=jobs)
+            found = run_exploit(
+                name, rules, games=exploit_games, measures=["win"], equity=equity, worlds=worlds, seed=seed, jobs=jobs
+            ).measured["win"]
+            exploited["win"] = {**_estimate(found.gain), "episodes": found.episodes}
+        tables.append({"rules": rules.name, "players": rules.players, "against": met, "exploited": exploited})
+    say("speed")
+    return {
+        "agent": agent.name,
+        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, prial {metadata.version('prial')}, numpy {metadata.version('numpy')}",
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "seed": seed,
+        "worlds": worlds,
+        "bytes": path.stat().st_size,
+        "batches": int(about["batches"]),
+        "config": config.model_dump(),
+        "options": _options_of(agent),
+        "tables": tables,
+        "speed": _speed(agent),
+    }
+
+
+def _estimate(found: Estimate) -> dict[str, float]:
+    return {"value": found.value, "low": found.low, "high": found.high}
+
+
+def _options_of(agent: Trained) -> dict[str, list[Any]]:
+    """Options of which it has met several values."""
+    every = [rules.to_dict() for rules in agent.rules]
+    found = {key: sorted({rules[key] for rules in every}, key=str) for key in every[0]}
+    return {key: values for key, values in found.items() if len(values) > 1 and not key.startswith("crash_call_")}
+
+
+def _speed(agent: Trained) -> dict[str, float]:
+    """Microseconds a decision, search included: of many at once, and of single ones."""
+    rules = plain_rules(agent)[0]
+    env = CrashVectorEnv(_SPEED_TABLES, rules, seed=1, threads=1)
+    rng = np.random.default_rng(0)
+    while (env.phase == 0).any():
+        env.act_many(agent, rng)
+    _, _, views = env.views()
+    best = {"batched": np.inf, "single": np.inf}
+    for _ in range(3):
+        began = time.perf_counter()
+        agent.act_many(views.select(np.arange(len(views))), rng)
+        best["batched"] = min(best["batched"], (time.perf_counter() - began) / len(views))
+        began = time.perf_counter()
+        for row in range(_SINGLE):
+            agent.act(views[row], rng)
+        best["single"] = min(best["single"], (time.perf_counter() - began) / _SINGLE)
+    return {kind: round(float(seconds) * 1e6, 1) for kind, seconds in best.items()}
+
+
+def _percent(found: Mapping[str, Any], digits: int = 1) -> str:
+    return f"{found['value'] * 100:.{digits}f} ({found['low'] * 100:.{digits}f} to {found['high'] * 100:.{digits}f})"
+
+
+def card_page(card: Mapping[str, Any], *, command: str) -> str:
+    """Return the page of a card, Markdown.
+
+    Args:
+        card: as `measure_agent` returned it.
+        command: that measured it.
+    """
+    config, tables = card["config"], card["tables"]
+    opponents = list(tables[0]["against"])
+    options = ", ".join(f"`{key}` {', '.join(map(str, values))}" for key, values in card["options"].items()).replace(
+        ", `", "; `"
+    )
+    lines = [
+        f"# Model card: `{card['agent']}`",
+        "",
+        (
+            f"A value network that learned `{config['rules']}` by [self-play](selfplay.md), from nothing but the rules and "
+            "winning chances by score (those of `solver-fast`'s tables). It lays the arrangement that it values most, "
+            "exchanges and calls where that is worth more. NumPy alone plays it."
+        ),
+        "",
+        f"- **For**: {options}. Any target: larger needs count as the largest trained for.",
+        (
+            f"- **Trained by**: `prial train selfplay --config {config['rules']} --seed {config['seed']}`, "
+            f"{card['batches']:,} batches of {config['tables']:,} rounds; the average of past networks."
+        ),
+        f"- **File**: `agents/data/trained/{card['agent']}.safetensors`, {card['bytes']:,} bytes, no pickle.",
+        (
+            f"- **Speed**: {card['speed']['batched']:,.0f} microseconds a decision in a batch, "
+            f"{card['speed']['single']:,.0f} for a single one, search included, on one core (load {card['load']})."
+        ),
+        "",
+        "## Strength",
+        "",
+        (
+            f"One seat against the same opponent on every other; win share in %, 95 % intervals, seed {card['seed']}, which "
+            "neither training nor the choice among networks has seen."
+        ),
+        "",
+        "| players | even | " + " | ".join(f"`{name}`" for name in opponents) + " |",
+        "| --- | ---: |" + " ---: |" * len(opponents),
+    ]
+    for table in tables:
+        shares = " | ".join(_percent(table["against"][name]) for name in opponents)
+        lines.append(f"| {table['players']} | {100 / table['players']:.1f} | {shares} |")
+    lines += [
+        "",
+        "## Exploitability",
+        "",
+        (
+            f"What one responder gains who knows the agent ([Exploitability](exploitability.md)), {card['worlds']} worlds: "
+            "a lower bound on a best response."
+        ),
+        "",
+        "| players | points a round | win share a game, % |",
+        "| --- | ---: | ---: |",
+    ]
+    for table in tables:
+        points, win = table["exploited"]["points"], table["exploited"].get("win")
+        in_points = f"{points['value']:.4f} ({points['low']:.4f} to {points['high']:.4f})"
+        lines.append(f"| {table['players']} | {in_points} | {'not measured' if win is None else _percent(win, 3)} |")
+    lines += [
+        "",
+        "## Limits",
+        "",
+        "- It plays pure strategies: the same view gives the same choice (`temperature` draws among them).",
+        "- It does not look at how others played in earlier rounds, and does not adapt to them.",
+        (
+            "- Options beside those above are refused by name; several that differ from the rule set at once were never "
+            "trained together. Under variants, too, outcomes are valued by the winning chances of the rule set itself."
+        ),
+        "",
+        f"Measured by `{command}`, {card['date']}, {card['machine']}.",
+        "",
+    ]
+    return "\n".join(lines)
