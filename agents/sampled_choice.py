@@ -24,7 +24,7 @@ from ..envs.crash.partitions import CandidateBatch, laid_many
 from .world_tables import Asks, Floats, Ints, SetTables, Worth
 from .worlds import Worlds, has_history, sample_worlds, worlds_a_deal
 
-__all__ = ["FEW_DEALS", "Chooser", "Options", "Seen", "Sums", "alike", "options_of"]
+__all__ = ["FEW_DEALS", "Chooser", "Options", "Seen", "Sums", "alike", "options_of", "pairs_of"]
 
 FEW_DEALS = 12
 """Deals of the unseen cards, below which nothing is chosen."""
@@ -349,6 +349,27 @@ def options_of(
         values=np.concatenate([mine_packed, packed[others]])[order],
         known=np.concatenate([np.zeros(n), theirs[others]])[order],
         known_worlds=known_worlds,
+    )
+
+
+def pairs_of(views: ViewBatch, own: npt.NDArray[np.int32], other: npt.NDArray[np.int32]) -> Options:
+    """Return two actions for each view of one phase as its options.
+
+    Args:
+        views: of one phase.
+        own: what is done without looking.
+        other: instead.
+    """
+    n = len(views)
+    values = np.zeros((n, 2), np.uint64)
+    if int(views.phase[0]) == Phase.ARRANGE:
+        for column, laid in enumerate((own, other)):
+            values[:, column] = _packed(laid_many(laid, views.cards, views.rules))
+    return Options(
+        offsets=2 * np.arange(n + 1),
+        actions=np.stack([own, other], axis=1).astype(np.int32).reshape(-1),
+        values=values.reshape(-1),
+        known=np.zeros(2 * n),
     )
 
 

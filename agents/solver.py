@@ -103,8 +103,9 @@ class SolverPolicy(BaseAgent):
         options, _ = every.some(near, np.arange(len(views)))
         asks = Asks(self.fast, rng)
         chooser = Chooser(asks, self._worth, rng, worlds=self._worlds, resolve=_RESOLVE, apart=_APART)
-        chosen, _ = chooser.choose(views, options)
-        return options.actions[options.offsets[:-1] + chosen]
+        number, _ = chooser.choose(views, options)
+        chosen: Actions = options.actions[options.offsets[:-1] + number]
+        return chosen
 
 
 def _known_worlds(views: ViewBatch) -> float:
