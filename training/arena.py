@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ..agents.forfeits import MayForfeit
 from ..agents.protocol import Agent, BaseAgent
@@ -29,11 +30,12 @@ from ..envs.crash.record import record_of
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.starts import check_seed
 from ..envs.whole_numbers import whole_number
+from .arena_luck import BoardLuck
 from .arena_result import ArenaResult, BoardSums
 from .files import whole_file
 from .forfeited import Forfeited, ForfeitLog
 from .line_ups import labels, line_ups, seatings
-from .match import ArenaError, Ended, Tallies, Tick, play_games
+from .match import ArenaError, Begun, Ended, Tallies, Tick, play_games
 from .workers import Spread, spread
 
 __all__ = ["ArenaError", "ArenaResult", "ArenaSetupError", "Progress", "default_jobs", "run_arena"]
@@ -68,6 +70,7 @@ class _Plan:
         labels: what to call them.
         tables: every seating of every line-up, in the order played.
         records: the form in which games are recorded, None for not at all.
+        luck: whether the luck of the deals is summed up.
     """
 
     rules: CrashRules
@@ -78,6 +81,7 @@ class _Plan:
     tables: tuple[tuple[int, ...], ...]
     boards: int
     records: Literal["text", "json"] | None
+    luck: bool
 
     @property
     def games(self) -> int:
@@ -98,11 +102,12 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chunk:
-    """What some boards came to, what was forfeited, and the records of their games where they are wanted."""
+    """What some boards came to, what was forfeited, and records and luck of their games where they are wanted."""
 
     sums: BoardSums
     forfeits: ForfeitLog
     records: str
+    luck: npt.NDArray[np.float64] | None
 
 
 def run_arena(
@@ -115,6 +120,7 @@ def run_arena(
     workers: Spread | None = None,
     progress: Progress | None = None,
     records: str | Path | None = None,
+    luck_adjusted: bool = False,
 ) -> ArenaResult:
     """Let agents play each other on the same deals and return how they did.
 
@@ -132,12 +138,14 @@ def run_arena(
         progress: called as games end.
         records: file for the record of every game (see `docs/records.md`), board by board and seating by seating, the same
             with any number of jobs; JSON lines if its name ends in ``.jsonl``, else text. It is written whole or not at all.
+        luck_adjusted: also give win shares with the luck of the cards taken out (`prial.training.arena_luck`).
 
     Raises:
         AgentError: an agent that cannot be made, or what is none.
         ArenaError: an agent that failed, named with phase and game; or a worker process that died.
         ArenaSetupError: fewer than two agents, or games or jobs that are no whole number from 1.
         RulesError: a seed that is no whole number from 0.
+        SolverTableError: luck is to be taken out, and there is no table of `solver-fast` for the rules.
         OSError: the records cannot be written.
 
     >>> result = run_arena(["greedy", "random"], rules=CrashRules.preset("online", players=2), games=4, seed=1)
@@ -167,7 +175,10 @@ def run_arena(
         tables=tables,
         boards=math.ceil(games / len(tables)),
         records=None if records is None else "json" if Path(records).suffix == ".jsonl" else "text",
+        luck=luck_adjusted,
     )
+    if luck_adjusted:
+        BoardLuck(rules)  # before anything is played
     report = _reporter(progress, plan.games)
     by_name = all(isinstance(agent, str | Path) for agent in agents)
     if jobs is None:
@@ -180,8 +191,8 @@ def run_arena(
             pieces = go(_play_chunk, plan, plan.chunks, make_state=_make_agents, jobs=jobs, progress=report)
         else:
             pieces = _in_this_process(plan, made, report)
-        sums, forfeits = _in_order(pieces, file)
-    return _result(plan, sums, forfeits, games_asked=games)
+        sums, forfeits, luck = _in_order(pieces, file)
+    return _result(plan, sums, forfeits, luck, games_asked=games)
 
 
 def _count(option: str, given: object) -> int:
@@ -191,14 +202,19 @@ def _count(option: str, given: object) -> int:
     return number
 
 
-def _in_order(pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None) -> tuple[BoardSums, ForfeitLog]:
+def _in_order(
+    pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None
+) -> tuple[BoardSums, ForfeitLog, npt.NDArray[np.float64] | None]:
     """Return what all chunks came to; write their records in order, each as soon as those before it are there."""
     sums: dict[int, BoardSums] = {}
     logs: dict[int, ForfeitLog] = {}
+    luck: dict[int, npt.NDArray[np.float64]] = {}
     waiting: dict[int, str] = {}
     written = 0
     for number, chunk in pieces:
         sums[number], logs[number] = chunk.sums, chunk.forfeits
+        if chunk.luck is not None:
+            luck[number] = chunk.luck
         waiting[number] = chunk.records
         while written in waiting:
             text = waiting.pop(written)
@@ -208,7 +224,8 @@ def _in_order(pieces: Iterable[tuple[int, _Chunk]], file: BinaryIO | None) -> tu
     forfeits = ForfeitLog()
     for number in sorted(logs):
         forfeits.join(logs[number])
-    return BoardSums.joined([sums[number] for number in sorted(sums)]), forfeits
+    joined = BoardSums.joined([sums[number] for number in sorted(sums)])
+    return joined, forfeits, np.concatenate([luck[number] for number in sorted(luck)]) if luck else None
 
 
 def _reporter(progress: Progress | None, total: int) -> Callable[[int], None]:
@@ -257,6 +274,7 @@ def _play(
     *,
     chunk: int,
     tick: Tick,
+    begun: Begun | None = None,
     ended: Ended | None = None,
     forfeits: list[Forfeited],
 ) -> Tallies:
@@ -265,9 +283,17 @@ def _play(
             agent.start_over()  # what it failed at elsewhere is another worker's, or none's
     branches = [(_AGENT_BRANCH, chunk, number) for number in range(len(agents))]
     rngs = [np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=branch)) for branch in branches]
-    names, seed = plan.labels, plan.seed
     return play_games(
-        plan.rules, games, agents, names=names, seed=seed, rngs=rngs, tick=tick, ended=ended, forfeits=forfeits
+        plan.rules,
+        games,
+        agents,
+        names=plan.labels,
+        seed=plan.seed,
+        rngs=rngs,
+        tick=tick,
+        begun=begun,
+        ended=ended,
+        forfeits=forfeits,
     )
 
 
@@ -281,14 +307,24 @@ def _play_chunk(plan: _Plan, agents: Sequence[Agent], chunk: int, tick: Tick) ->
         recorded.append(made.to_json() if plan.records == "json" else str(made))
 
     ended = None if plan.records is None else record
-    tallies = _play(plan, agents, games, chunk=chunk, tick=tick, ended=ended, forfeits=forfeits)
+    deals = BoardLuck(plan.rules) if plan.luck else None
+    begun = None if deals is None else deals.begun
+    tallies = _play(plan, agents, games, chunk=chunk, tick=tick, begun=begun, ended=ended, forfeits=forfeits)
     sums = BoardSums.of(tallies, plan.tables, agents=len(agents))
     log = ForfeitLog()
     log.add(forfeits)
-    return _Chunk(sums=sums, forfeits=log, records="".join(f"{text}\n" for text in recorded))
+    luck = None if deals is None else deals.sums(plan.tables, agents=len(agents))
+    return _Chunk(sums=sums, forfeits=log, records="".join(f"{text}\n" for text in recorded), luck=luck)
 
 
-def _result(plan: _Plan, sums: BoardSums, forfeits: ForfeitLog, *, games_asked: int) -> ArenaResult:
+def _result(
+    plan: _Plan,
+    sums: BoardSums,
+    forfeits: ForfeitLog,
+    luck: npt.NDArray[np.float64] | None,
+    *,
+    games_asked: int,
+) -> ArenaResult:
     agents, pairs = sums.scores(plan.labels, plan.rules, games_per_board=len(plan.tables))
     return ArenaResult(
         rules=plan.rules,
@@ -301,4 +337,5 @@ def _result(plan: _Plan, sums: BoardSums, forfeits: ForfeitLog, *, games_asked: 
         agents=agents,
         pairs=pairs,
         forfeits=forfeits.of(plan.labels),
+        adjusted=() if luck is None else sums.adjusted(luck, agents),
     )

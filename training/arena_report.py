@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .arena_luck import AdjustedShare
 from .arena_result import AgentScore, ArenaResult, PairScore
 from .statistics import Estimate
 
@@ -77,6 +78,7 @@ def as_dict(result: ArenaResult) -> dict[str, Any]:
     >>> as_dict(result)["games"], as_dict(result)["pairs"][0]["agents"]
     (4, ['greedy', 'random'])
     """
+    adjusted = result.adjusted or [None] * len(result.agents)
     return {
         "rules": result.rules.to_dict(),
         "seed": result.seed,
@@ -85,7 +87,7 @@ def as_dict(result: ArenaResult) -> dict[str, Any]:
         "boards": result.boards,
         "games_per_board": result.games_per_board,
         "line_ups": [list(line_up) for line_up in result.line_ups],
-        "agents": [_agent_dict(score) for score in result.agents],
+        "agents": [_agent_dict(score, share) for score, share in zip(result.agents, adjusted, strict=True)],
         "pairs": [_pair_dict(pair) for pair in result.pairs],
         "forfeits": [one.to_dict() for one in result.forfeits],
         "versions": {
@@ -96,7 +98,9 @@ def as_dict(result: ArenaResult) -> dict[str, Any]:
     }
 
 
-def _figures(score: AgentScore | PairScore, measures: Sequence[_Measure], suffix: str = "") -> dict[str, Any]:
+def _figures(
+    score: AgentScore | PairScore | AdjustedShare, measures: Sequence[_Measure], suffix: str = ""
+) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for measure in measures:
         estimate: Estimate = getattr(score, measure.key)
@@ -105,8 +109,14 @@ def _figures(score: AgentScore | PairScore, measures: Sequence[_Measure], suffix
     return figures
 
 
-def _agent_dict(score: AgentScore) -> dict[str, Any]:
+def _agent_dict(score: AgentScore, adjusted: AdjustedShare | None) -> dict[str, Any]:
     plain = {"agent": score.agent, **_figures(score, _MEASURES), "games": score.games, "seats": score.seats}
+    if adjusted is not None:
+        plain |= {
+            **_figures(adjusted, _MEASURES[:1], suffix="_luck_adjusted"),
+            "luck": adjusted.taken,
+            "counts_as_times_as_many_games": adjusted.gain,
+        }
     path = Path(re.sub(r"#\d+$", "", score.agent))
     if path.suffix == ".onnx" and path.is_file():
         plain["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -137,6 +147,15 @@ def show(result: ArenaResult, console: Console) -> None:
     scores = [_row(score, score.agent, measures) for score in result.agents]
     _show_rows(console, scores, heading="agent", measures=measures)
     console.print()
+    if result.adjusted:
+        console.print("Luck of the cards taken out:")
+        console.print()
+        shares = [
+            (score.agent, [share.win_share], f"{share.gain:.2f}\ntimes the games")
+            for score, share in zip(result.agents, result.adjusted, strict=True)
+        ]
+        _show_rows(console, shares, heading="agent", measures=_MEASURES[:1], said="counts as")
+        console.print()
     console.print("Differences, first minus second:")
     console.print()
     pairs = [_row(pair, f"{pair.first} - {pair.second}", _DIFFERENCES, _verdict(pair)) for pair in result.pairs]

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
+from .arena_luck import AdjustedShare, adjusted_share
 from .forfeited import AgentForfeits
 from .match import Tallies
 from .statistics import Estimate, ratio_estimate
@@ -89,6 +90,7 @@ class ArenaResult:
         agents: in the order given.
         pairs: every two agents that met.
         forfeits: of agents that forfeited decisions.
+        adjusted: win shares with the luck of the cards taken out, in the order of `agents`; empty if not asked for.
     """
 
     rules: CrashRules
@@ -101,6 +103,7 @@ class ArenaResult:
     agents: tuple[AgentScore, ...]
     pairs: tuple[PairScore, ...]
     forfeits: tuple[AgentForfeits, ...] = ()
+    adjusted: tuple[AdjustedShare, ...] = ()
 
 
 # Columns of what is kept of a board, for each agent and for each pair of agents.
@@ -177,6 +180,18 @@ class BoardSums:
             if self.pairs[:, column, _MET].all()
         )
         return agents, pairs
+
+    def adjusted(self, luck: npt.NDArray[np.float64], scores: Sequence[AgentScore]) -> tuple[AdjustedShare, ...]:
+        """Return the win shares of every agent without luck.
+
+        Args:
+            luck: of every agent on each board, (boards, agents).
+            scores: of the agents.
+        """
+        return tuple(
+            adjusted_share(self.agents[:, i, _WINS], self.agents[:, i, _SEATS], luck[:, i], plain=score.win_share)
+            for i, score in enumerate(scores)
+        )
 
 
 def _typical_points(rules: CrashRules) -> tuple[float, float]:

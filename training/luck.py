@@ -37,7 +37,7 @@ from ..envs.crash.searches import Searches
 from .analysis import plain_view
 from .statistics import Estimate, ratio_estimate
 
-__all__ = ["DealWorth", "LuckError", "MatchLuck", "PlayerLuck", "luck_of"]
+__all__ = ["DealWorth", "LuckError", "MatchLuck", "PlayerLuck", "luck_by_round", "luck_of"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -173,8 +173,8 @@ def luck_of(records: Iterable[GameRecord], *, table: str | Path | None = None) -
     rules: CrashRules | None = None
     names: list[Sequence[str]] = []
     clusters: list[object] = []
-    hands: list[tuple[tuple[int, ...], ...]] = []
-    spares: list[tuple[tuple[int, ...], ...]] = []
+    hands: _Hands = []
+    spares: _Hands = []
     scored: list[tuple[float, ...]] = []
     game_of: list[int] = []
     for game, record in enumerate(records):
@@ -182,23 +182,59 @@ def luck_of(records: Iterable[GameRecord], *, table: str | Path | None = None) -
         if record.rules != rules:
             raise LuckError(f"game {game + 1} has other rules than those before it")
         try:
-            events = record.replay().events
+            points = _margins(record)
         except RecordError as error:
             raise LuckError(f"game {game + 1}: {error}") from error
-        points = [margins(event.points) for event in events if isinstance(event, RoundEnd)]
         names.append(_names(record))
         clusters.append((game,) if record.seed is None else (record.seed, record.table))
-        for one in record.rounds[: len(points)]:
-            hands.append(tuple(hand for hand in one.hands if hand is not None))
-            spares.append(tuple(spare for spare in one.spares if spare is not None))
+        dealt = _dealt(record, len(points))
+        hands += dealt[0]
+        spares += dealt[1]
         scored += points
         game_of += [game] * len(points)
     if rules is None or not scored:
         raise LuckError("no finished round in any game")
-    luck = DealWorth(rules, table=table).luck(
-        np.array(hands), np.array(spares).reshape(len(hands), -1, rules.cards_dealt)
-    )
+    luck = _luck(DealWorth(rules, table=table), hands, spares)
     return _match(rules, names, clusters, np.array(game_of), np.array(scored), luck)
+
+
+def luck_by_round(record: GameRecord, worth: DealWorth) -> tuple[Floats, Floats]:
+    """Return the margins of a game's finished rounds and the luck in them: float64 (rounds, players) each, by seat.
+
+    Args:
+        record: a whole one.
+        worth: what deals are worth under its rules.
+
+    Raises:
+        LuckError: a redacted record.
+        RecordError: a decision that the rules do not allow.
+    """
+    if record.is_redacted:
+        raise LuckError("a redacted record hides cards, and so their luck")
+    scored = _margins(record)
+    if not scored:
+        nothing = np.zeros((0, record.rules.players))
+        return nothing, nothing
+    return np.array(scored), _luck(worth, *_dealt(record, len(scored)))
+
+
+_Hands = list[tuple[tuple[int, ...], ...]]
+
+
+def _margins(record: GameRecord) -> list[tuple[float, ...]]:
+    """Return the margins of the finished rounds."""
+    return [margins(event.points) for event in record.replay().events if isinstance(event, RoundEnd)]
+
+
+def _dealt(record: GameRecord, rounds: int) -> tuple[_Hands, _Hands]:
+    """Return the hands as dealt, and the spare hands, of the first so many rounds."""
+    some = record.rounds[:rounds]
+    hands = [tuple(hand for hand in one.hands if hand is not None) for one in some]
+    return hands, [tuple(spare for spare in one.spares if spare is not None) for one in some]
+
+
+def _luck(worth: DealWorth, hands: _Hands, spares: _Hands) -> Floats:
+    return worth.luck(np.array(hands), np.array(spares).reshape(len(hands), -1, worth.rules.cards_dealt))
 
 
 def _names(record: GameRecord) -> list[str]:

@@ -22,13 +22,16 @@ from ..envs.crash.searches import Searches
 from ..envs.crash.vector import CrashVectorEnv, StepOutcome
 from .forfeited import Forfeited, Where, place_of
 
-__all__ = ["ArenaError", "Ended", "Interrupted", "Tallies", "Tick", "play_games"]
+__all__ = ["ArenaError", "Begun", "Ended", "Interrupted", "Tallies", "Tick", "play_games"]
 
 Tick = Callable[[int], None]
 """Called after every step with the games that it ended; raises `Interrupted` if play is to stop."""
 
 Ended = Callable[[Game, Sequence[int]], None]
 """Called with a game that is over and its seating."""
+
+Begun = Callable[[CrashVectorEnv, npt.NDArray[np.int64]], None]
+"""Called with the tables, and the numbers of the games in which a round has just been dealt."""
 
 _HIGHEST = np.iinfo(np.int32).max
 
@@ -216,6 +219,7 @@ def play_games(
     seed: int,
     rngs: Sequence[np.random.Generator],
     tick: Tick,
+    begun: Begun | None = None,
     ended: Ended | None = None,
     forfeits: list[Forfeited] | None = None,
 ) -> Tallies:
@@ -229,6 +233,7 @@ def play_games(
         seed: of the deals.
         rngs: the chance of each agent, by number.
         tick: called after every step.
+        begun: called whenever rounds have been dealt, before anybody decides.
         ended: called with each game, in the order given, when all are over; they are played again for that.
         forfeits: what agents that may forfeit (`MayForfeit`) forfeit is added here; None if it raises.
 
@@ -253,9 +258,13 @@ def play_games(
     tallies = Tallies.empty(len(games), rules.players)
     log: list[_Decisions] = []
     left = len(games)
+    if begun is not None:
+        begun(env, np.arange(len(games)))
     while left:
         outcome, taken = match.step(agents, rngs)
         tallies.add(outcome)
+        if begun is not None and (dealt := outcome.round_ended & ~outcome.game_ended).any():
+            begun(env, np.flatnonzero(dealt))
         if ended is not None:
             log += taken
         over = int(outcome.game_ended.sum())

@@ -15,7 +15,7 @@ from prial.envs.crash.record import read_records, record_of, write_records
 from prial.envs.crash.rules import CrashRules
 from prial.training.arena import run_arena
 from prial.training.cli import app
-from prial.training.luck import DealWorth, LuckError, luck_of
+from prial.training.luck import DealWorth, LuckError, luck_by_round, luck_of
 
 ONLINE = CrashRules.preset("online", players=3)
 
@@ -116,3 +116,27 @@ def test_games_whose_luck_cannot_be_told_are_refused(records: Path, tmp_path: Pa
     for words in ([str(path)], [str(path), "--game", "2"], [str(tmp_path / "none.txt")]):
         result = CliRunner().invoke(app, ["luck", *words])
         assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+
+
+def test_a_replay_tells_the_luck_of_each_round(tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    run_arena(["greedy", "random"], rules=ONLINE.replace(players=2), games=2, seed=1, jobs=1, records=path)
+    with path.open() as lines:
+        record = next(iter(read_records(lines)))
+    scored, luck = luck_by_round(record, DealWorth(record.rules))
+    whole = {one.player: one for one in luck_of([record]).players}
+    assert luck.mean(axis=0) == pytest.approx([whole[name].luck.value for name in ("greedy", "random")])
+    assert scored.mean(axis=0) == pytest.approx([whole[name].scored.value for name in ("greedy", "random")])
+    result = CliRunner().invoke(app, ["replay", str(path), "--game", "1", "--all", "--luck"])
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.stdout.partition("Margins")[2].splitlines()[2:]]
+    assert [row[0] for row in rows] == [*map(str, range(1, len(luck) + 1)), "all", "adjusted"]
+    assert rows[0][1:4] == [f"{scored[0, 0]:+.2f},", "luck", f"{luck[0, 0]:+.2f}"]
+    assert rows[0][4:] == [f"{scored[0, 1]:+.2f},", "luck", f"{luck[0, 1]:+.2f}"]
+    assert rows[-1][1:] == [f"{value:+.2f}" for value in scored.sum(axis=0) - luck.sum(axis=0)]
+    for words, reason in ((["--json"], "prial luck has one"), (["--seat", "0"], "it needs all cards")):
+        refused = CliRunner().invoke(app, ["replay", str(path), "--luck", *words])
+        assert refused.exit_code == 2
+        assert reason in refused.stderr
+    with pytest.raises(LuckError, match="hides cards"):
+        luck_by_round(record.redacted(0), DealWorth(record.rules))

@@ -53,6 +53,10 @@ def arena(
             help="Write the record of every game to a file, for prial replay; JSON lines if its name ends in .jsonl.",
         ),
     ] = None,
+    luck_adjusted: Annotated[
+        bool,
+        typer.Option("--luck-adjusted", help="Also give win shares with the luck of the cards taken out."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Measure agents against each other on the same deals.
@@ -82,6 +86,7 @@ def arena(
             workers=workers,
             progress=progress,
             records=records,
+            luck_adjusted=luck_adjusted,
         )
     if as_json:
         show_json(as_dict(result), indent=2)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from ..console import CommandError, shows_symbols
+from ..console import CommandError, output, shows_symbols
 from .options import JsonOption
 
 if TYPE_CHECKING:
     from ...envs.crash.events import Event
     from ...envs.crash.record import GameRecord
     from ...envs.crash.rules import CrashRules
+    from ..luck import DealWorth
 
 __all__ = ["chosen_games", "opened_records", "replay", "seat_names"]
 
@@ -38,14 +40,21 @@ def replay(
     everything: Annotated[
         bool, typer.Option("--all", help="Show all at once; without it, Enter shows the next hand in a terminal.")
     ] = False,
+    luck: Annotated[
+        bool, typer.Option("--luck", help="After each game say what the cards let expect, round by round.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Step through recorded games, hand by hand, and check them against the rules.
 
     Decisions are played again; reveals, scores and the result must be what follows from them. A redacted record is checked
     as far as it shows cards, and what cannot be checked is listed. Whether the cards are those of the seed is said, but
-    not demanded: a game may be played on given deals. With --json, one record a line.
+    not demanded: a game may be played on given deals. With --json, one record a line. With --luck, margins (own points minus
+    the mean of the others') beside the luck in them, as prial luck finds it for whole matches.
     """
+    if luck and (as_json or seat is not None):
+        other = "--json (prial luck has one)" if as_json else "--seat: it needs all cards"
+        raise CommandError(f"--luck goes without {other}")
     viewer = _seat(seat)
     steps = not (everything or as_json) and file != Path("-") and sys.stdin.isatty() and sys.stdout.isatty()
     shown = 0
@@ -56,6 +65,8 @@ def replay(
                 sys.stdout.write(seen.to_json() + "\n")
             elif not _tell(seen, number, steps=steps, first=shown == 0):
                 return
+            elif luck:
+                _tell_luck(seen)
             shown += 1
     if not shown:
         raise CommandError(f"{file}: no game {game}" if game is not None else f"{file}: no game in it")
@@ -117,6 +128,32 @@ def _tell(record: GameRecord, number: int, *, steps: bool, first: bool) -> bool:
         if steps and not last and not _enter():
             return False
     return True
+
+
+@lru_cache(maxsize=4)
+def _worth_of(rules: CrashRules) -> DealWorth:
+    from ..luck import DealWorth
+
+    return DealWorth(rules)
+
+
+def _tell_luck(record: GameRecord) -> None:
+    """Write what each seat scored in each round, and how much of it was luck."""
+    from rich.table import Table
+
+    from ..luck import luck_by_round
+
+    scored, luck = luck_by_round(record, _worth_of(record.rules))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("round", *seat_names(record)):
+        table.add_column(title, justify="right", no_wrap=title == "round", overflow="fold")
+    rows = [*zip(map(str, range(1, len(scored) + 1)), scored, luck, strict=True), ("all", scored.sum(0), luck.sum(0))]
+    for name, margins, shares in rows:
+        table.add_row(name, *(f"{a:+.2f}, luck {b:+.2f}" for a, b in zip(margins, shares, strict=True)))
+    table.add_row("adjusted", *(f"{value:+.2f}" for value in scored.sum(0) - luck.sum(0)))
+    console = output()
+    console.print("Margins, and the luck in them by what solver-fast expects of such cards:", soft_wrap=True)
+    console.print(table)
 
 
 def _about_the_deals(record: GameRecord) -> str:
