@@ -87,6 +87,20 @@ def test_choices_come_close_to_the_best_response_over_every_hand(points: bool) -
     assert np.mean(lost) < 0.1 * np.mean(lost_before)
 
 
+def test_what_is_known_weighs_as_many_worlds(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = random_table(SMALL, seed=3)
+    fast = SolverFastPolicy(SMALL, table, objective="points")
+    solver = SolverPolicy(fast, Worth(), swing=1e9, worlds=960)
+    views = ViewBatch.of([view_of(Game(SMALL, seed=seed), seed % 2) for seed in range(60)])
+    before = fast.act_many(views, rng())
+    changed = []
+    for worlds in (0.0, 6000.0, 1e9):
+        monkeypatch.setattr("prial.agents.solver._known_worlds", lambda _, worlds=worlds: worlds or 1e-9)
+        changed.append(int((solver.act_many(views, rng(1)) != before).sum()))
+    assert changed[0] >= changed[1] >= changed[2] == 0
+    assert changed[0] > 0
+
+
 class Keeper(BaseAgent):
     """Stands for `solver-fast`: keeps a run or better, and lays the one hand that there is."""
 
