@@ -1,10 +1,14 @@
-"""Agents by name: the built-in ones, networks by path, foreign engines, anyone's by ``package.module:factory``."""
+"""Agents by name: the built-in ones, networks by path, foreign engines, anyone's by ``package.module:factory``.
+
+Options of a factory may follow a name in brackets, as in ``solver-fast[objective=points]`` (`split_name`).
+"""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +17,7 @@ from typing import Any
 
 from .protocol import Agent
 
-__all__ = ["AgentError", "agent_names", "make", "what_lacks"]
+__all__ = ["AgentError", "agent_names", "make", "split_name", "what_lacks"]
 
 
 class AgentError(ValueError):
@@ -65,23 +69,70 @@ def agent_names() -> Mapping[str, str]:
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 
 
+_OPTION = re.compile(r"""\s*([A-Za-z_]\w*)\s*=\s*(?:"([^"]*)"|([^",\[\]]*))\s*(?:,|$)""")
+
+
+def split_name(text: str) -> tuple[str, dict[str, Any]]:
+    """Return a name without the options in brackets, and the options.
+
+    Values are whole numbers, numbers, ``true`` and ``false``, else text; what is in double quotes is text, commas included.
+    ``engine:COMMAND`` has no such options: a command may end in a bracket of its own.
+
+    Raises:
+        AgentError: what is in the brackets is no list of ``option=value``, or names one twice.
+
+    >>> split_name("solver[worlds=200, table=my.json]"), split_name("greedy")
+    (('solver', {'worlds': 200, 'table': 'my.json'}), ('greedy', {}))
+    """
+    if not text.endswith("]") or text.lower().startswith(_ENGINES):
+        return text, {}
+    name, _, inside = text[:-1].partition("[")
+    options: dict[str, Any] = {}
+    place = 0
+    while place < len(inside) or not options:
+        found = _OPTION.match(inside, place)
+        if found is None or (found[2] is None and not found[3].strip()):
+            raise AgentError(f"agent {text!r}: expected NAME[option=value,option=value], such as solver[worlds=200]")
+        if found[1] in options:
+            raise AgentError(f"agent {text!r}: {found[1]} is given twice")
+        options[found[1]] = _value(found[3].strip()) if found[2] is None else found[2]
+        place = found.end()
+    return name, options
+
+
+def _value(text: str) -> int | float | bool | str:
+    """Return what an option's text stands for."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
 def make(name: str | Path, /, **options: Any) -> Agent:
     """Return an agent.
 
     Args:
         name: a built-in name (`agent_names`), the path of a network ending in ``.onnx`` or ``.safetensors``,
             ``engine:COMMAND`` to start a foreign engine (`prial.agents.engine_client`), or ``package.module:factory`` to
-            import and call.
-        options: arguments of the factory.
+            import and call. Options may follow in brackets (`split_name`), but for an engine.
+        options: arguments of the factory, besides those in brackets.
 
     Raises:
         AgentError: an unknown name (the known ones and the nearest are named), a module or factory that is not there or
             that raises, a factory that does not take the options or needs others, or a result that is no agent.
 
-    >>> make("greedy").name
-    'greedy'
+    >>> make("greedy").name, make("solver-fast[objective=points]").name
+    ('greedy', 'solver-fast')
     """
-    text = str(name)
+    whole = str(name)
+    text, own = split_name(whole)
+    if twice := sorted(own.keys() & options.keys()):
+        raise AgentError(f"agent {whole!r}: {twice[0]} is given twice")
+    options = {**options, **own}
     if text in _BUILT_IN:
         module, _, attribute = _BUILT_IN[text].factory.partition(":")
         factory = getattr(importlib.import_module(f".{module}", __package__), attribute)
@@ -92,11 +143,11 @@ def make(name: str | Path, /, **options: Any) -> Agent:
     elif text.lower().endswith(".safetensors"):
         from .trained import Trained
 
-        factory, options = Trained.from_file, {"path": Path(name), **options}
+        factory, options = Trained.from_file, {"path": Path(text), **options}
     elif text.lower().endswith(".onnx"):
         from .onnx_agent import load  # onnxruntime takes a while to import
 
-        factory, options = load, {"path": Path(name), **options}
+        factory, options = load, {"path": Path(text), **options}
     elif ":" in text:
         factory = _imported(text)
     else:
@@ -106,7 +157,8 @@ def make(name: str | Path, /, **options: Any) -> Agent:
             f"no agent {text!r}{hint} Known: {', '.join(_BUILT_IN)}, the path of a network ending in .onnx or "
             ".safetensors, engine:COMMAND, or package.module:factory"
         )
-    return _called(text, factory, options)
+    ours = text in _BUILT_IN or text.lower().endswith((".onnx", ".safetensors"))
+    return _called(whole, factory, options, ours=ours)
 
 
 def _imported(text: str) -> Callable[..., Any]:
@@ -136,7 +188,7 @@ def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> Agent:
+def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any], *, ours: bool) -> Agent:
     try:
         inspect.signature(factory).bind(**options)
     except TypeError as error:
@@ -149,7 +201,9 @@ def _called(text: str, factory: Callable[..., Any], options: Mapping[str, Any]) 
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # as above; what is built in has its own errors for users
-        if text in _BUILT_IN or text.lower().endswith((".onnx", ".safetensors")):
+        if ours:
+            if options and type(error) in (TypeError, ValueError):  # about an option, and so for whoever gave it
+                raise AgentError(f"agent {text!r}: {error}") from error
             raise
         raise AgentError(f"agent {text!r}: its factory raised {_said(error)}") from error
     if wrong := what_lacks(agent):

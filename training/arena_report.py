@@ -117,7 +117,7 @@ def _agent_dict(score: AgentScore, adjusted: AdjustedShare | None) -> dict[str, 
             "luck": adjusted.taken,
             "counts_as_times_as_many_games": adjusted.gain,
         }
-    path = Path(re.sub(r"#\d+$", "", score.agent))
+    path = Path(re.sub(r"(\[.*\])?(#\d+)?$", "", score.agent))  # without options, and a number after the same name
     if path.suffix == ".onnx" and path.is_file():
         plain["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     return plain

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..agents.protocol import Agent, BaseAgent
-from ..agents.registry import make
+from ..agents.registry import make, split_name
 from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules
 from .config_files import load_config
@@ -46,7 +46,7 @@ class LadderAgent(BaseModel):
     @property
     def identity(self) -> dict[str, Any]:
         """What tells it from another agent of the same name: how it is made, and the digest of a file."""
-        path = Path(self.agent)
+        path = Path(split_name(self.agent)[0])
         digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.suffix == ".onnx" and path.is_file() else None
         return {"agent": self.agent, "options": self.options, "sha256": digest}
 

@@ -26,7 +26,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..agents.protocol import Agent, BaseAgent
-from ..agents.registry import agent_names, make
+from ..agents.registry import agent_names, make, split_name
 from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
@@ -238,7 +238,7 @@ def run_suite(
             )
         )
     return Card(
-        agent=name or made.name,
+        agent=name or (agent if split_name(agent)[1] else made.name),
         asked=agent,
         agent_version=_version(made, agent),
         suite=suite.version,
@@ -266,6 +266,7 @@ def _version(agent: Agent, asked: str) -> str:
     own: object = getattr(agent, "version", None)
     if isinstance(own, str | int) and not isinstance(own, bool):
         return str(own)
+    asked, _ = split_name(asked)
     if asked in agent_names():
         return f"prial {metadata.version('prial')}"
     if Path(asked).is_file():

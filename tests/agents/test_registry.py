@@ -175,3 +175,63 @@ def test_importing_agents_and_making_simple_ones_starts_neither_compiler_nor_run
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+# ---- options in names -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options"),
+    [
+        ("greedy", "greedy", {}),
+        ("solver[worlds=200]", "solver", {"worlds": 200}),
+        ("a[b=-1,c=0.5,d=true,e=False,f=x y]", "a", {"b": -1, "c": 0.5, "d": True, "e": False, "f": "x y"}),
+        ('a[ b = "1" , c="x, [y]" ]', "a", {"b": "1", "c": "x, [y]"}),
+        ('a[b=""]', "a", {"b": ""}),
+        ("runs[1]/bot.onnx", "runs[1]/bot.onnx", {}),
+        ("bot.onnx[threads=2]", "bot.onnx", {"threads": 2}),
+        ("mine:make[table=C:\\t.json]", "mine:make", {"table": "C:\\t.json"}),
+        ("engine:./bot --set [a=1]", "engine:./bot --set [a=1]", {}),
+        ("Engine,name=x:./bot [a=1]", "Engine,name=x:./bot [a=1]", {}),
+    ],
+)
+def test_options_follow_a_name_in_brackets(text: str, name: str, options: dict[str, Any]) -> None:
+    found = agents.registry.split_name(text)
+    assert found == (name, options)
+    assert [type(value) for value in found[1].values()] == [type(value) for value in options.values()]
+
+
+@pytest.mark.parametrize(
+    "text", ["a[]", "a]", "a[b]", "a[b=]", "a[=1]", "a[b=1 c=2,]]", 'a[b="x]', 'a[b="x"y]', "a[1=2]"]
+)
+def test_brackets_that_hold_no_options_are_refused(text: str) -> None:
+    with pytest.raises(agents.AgentError, match=r"expected NAME\[option=value,option=value\]"):
+        agents.make(text)
+
+
+def test_options_reach_the_factory(factories: str) -> None:
+    assert agents.make(f'{factories}:named[name="7", bold=true]').name == "7!"
+    assert agents.make(f"{factories}:named[bold=true]", name="mine").name == "mine!"
+    assert agents.make("percentile[weight=2.5]")._weight == 2.5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("greedy[depth=3]", r"agent 'greedy\[depth=3\]': got an unexpected keyword argument 'depth'"),
+        (
+            "solver-fast[objective=rounds]",
+            r"agent 'solver-fast\[objective=rounds\]': objective='rounds': expected 'win'",
+        ),
+        ("solver-fast[threads=1,threads=2]", "threads is given twice"),
+        ("greedyy[a=1]", "no agent 'greedyy'; did you mean 'greedy'"),
+    ],
+)
+def test_options_that_an_agent_does_not_take_are_named(text: str, message: str) -> None:
+    with pytest.raises(agents.AgentError, match=message):
+        agents.make(text)
+
+
+def test_an_option_is_given_once() -> None:
+    with pytest.raises(agents.AgentError, match="threads is given twice"):
+        agents.make("solver-fast[threads=1]", threads=2)

@@ -26,3 +26,4 @@ def agents(*, as_json: JsonOption = False) -> None:
     console = output()
     console.print(table)
     console.print("\nAlso: the path of a network (.onnx, .safetensors), engine:COMMAND, or package.module:factory.")
+    console.print("Options may follow a name: solver[worlds=200].")
