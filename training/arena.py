@@ -70,6 +70,7 @@ class _Plan:
         labels: what to call them.
         tables: every seating of every line-up, in the order played.
         records: the form in which games are recorded, None for not at all.
+        forfeits: whether what agents forfeit is counted.
         luck: whether the luck of the deals is summed up.
     """
 
@@ -81,6 +82,7 @@ class _Plan:
     tables: tuple[tuple[int, ...], ...]
     boards: int
     records: Literal["text", "json"] | None
+    forfeits: bool
     luck: bool
 
     @property
@@ -121,6 +123,7 @@ def run_arena(
     progress: Progress | None = None,
     records: str | Path | None = None,
     luck_adjusted: bool = False,
+    count_forfeits: bool = False,
 ) -> ArenaResult:
     """Let agents play each other on the same deals and return how they did.
 
@@ -139,6 +142,8 @@ def run_arena(
         records: file for the record of every game (see `docs/records.md`), board by board and seating by seating, the same
             with any number of jobs; JSON lines if its name ends in ``.jsonl``, else text. It is written whole or not at all.
         luck_adjusted: also give win shares with the luck of the cards taken out (`prial.training.arena_luck`).
+        count_forfeits: where a foreign engine fails to decide, play on by the rule of `prial.agents.forfeits` and count it in
+            the result; if False, that is an agent that failed.
 
     Raises:
         AgentError: an agent that cannot be made, or what is none.
@@ -175,6 +180,7 @@ def run_arena(
         tables=tables,
         boards=math.ceil(games / len(tables)),
         records=None if records is None else "json" if Path(records).suffix == ".jsonl" else "text",
+        forfeits=count_forfeits,
         luck=luck_adjusted,
     )
     if luck_adjusted:
@@ -293,7 +299,7 @@ def _play(
         tick=tick,
         begun=begun,
         ended=ended,
-        forfeits=forfeits,
+        forfeits=forfeits if plan.forfeits else None,
     )
 
 

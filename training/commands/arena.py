@@ -87,6 +87,7 @@ def arena(
             progress=progress,
             records=records,
             luck_adjusted=luck_adjusted,
+            count_forfeits=True,
         )
     if as_json:
         show_json(as_dict(result), indent=2)
