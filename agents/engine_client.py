@@ -128,7 +128,10 @@ class EngineAgent(BaseAgent):
             EngineFailure: it failed to make a decision.
         """
         seeds = _seeds(len(views), rng)
-        return np.array([self._decide(view, seed) for view, seed in zip(views, seeds, strict=True)], np.int32)
+        try:
+            return np.array([self._decide(view, seed) for view, seed in zip(views, seeds, strict=True)], np.int32)
+        except EngineFailure as failure:
+            raise EngineFailure(failure.cause, f"agent {self.name!r}: {failure}") from None
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         """Return what `act_many` does."""
@@ -213,6 +216,8 @@ class EngineAgent(BaseAgent):
             raise EngineFailure(failure.cause, f"{word}: {failure}") from None
         if reply[0].lower() == "error":
             raise EngineFailure("refused", _short(" ".join(reply)))
+        if word == "hello" and reply[2:] and reply[2] != str(PROTOCOL):
+            raise EngineFailure("refused", f"it speaks version {_short(reply[2])} of the protocol; expected {PROTOCOL}")
 
 
 def _short(text: str) -> str:

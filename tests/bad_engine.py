@@ -98,6 +98,11 @@ def misbehave(kind: str, engine: Engine, answer: str) -> str | None:  # noqa: C9
         return None
     if kind == "draws":  # by chance, from its seed alone
         return answer if engine.random.random() < 0.5 or engine.phase != "arrange" else "decision lay"
+    if kind == "garbage":  # a flood of anything but answers, and then the answer
+        for _ in range(10):
+            say(bytes(engine.random.randrange(256) for _ in range(engine.random.randrange(200))) + b"\n")
+    if kind == "dies-at-aces" and len({"As", "Ah"} & set(engine.cards)) == 2:  # by its cards alone
+        os._exit(3)
     named = {
         "nonsense": "decision of mine",
         "errors": "error I do not feel like it",
@@ -123,6 +128,8 @@ def main() -> None:
     if kind in {"has-a-child", "ignores-quit"}:
         note_processes()
     engine, decisions = Engine(), 0
+    if kind == "version-2":
+        say("ok hello 2")
     refused = {"no-hello": "hello", "no-rules": "rules", "no-seed": "seed", "no-position": "position"}
     for line in sys.stdin:
         words = line.split()

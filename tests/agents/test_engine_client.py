@@ -62,7 +62,7 @@ def ended(pids: list[int]) -> bool:
 # ---- engines that play ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["fine", "chatters", "split-write", "no-seed"])
+@pytest.mark.parametrize("kind", ["fine", "chatters", "split-write", "no-seed", "garbage"])
 def test_an_engine_keeps_the_contract_of_agents(kind: str) -> None:
     agent = engine(kind)
     assert isinstance(agent, MayForfeit)
@@ -133,6 +133,7 @@ def test_what_a_name_says_goes_before_options() -> None:
     [
         ("silent", "hello: no answer within 1 s"),
         ("no-hello", "error hello: not with me"),
+        ("version-2", "it speaks version 2 of the protocol; expected 1"),
         ("no-rules", "error rules: not with me"),
     ],
 )

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from messages import without_compiling
 from prial.envs.crash.rules import CrashRules
-from prial.training.arena import run_arena
+from prial.training.arena import ArenaError, run_arena
 from prial.training.arena_report import as_dict
 from prial.training.cli import app
 from record_rescorer import games_of, rescore
@@ -218,6 +218,15 @@ def test_an_engine_that_does_not_begin_stops_the_arena_before_it_plays(kind: str
     assert result.stderr == f"Error: agent {name!r}: {message}\n"
 
 
+def test_where_forfeits_are_not_shown_they_stop_what_is_played() -> None:
+    name = bad("errors", 3)
+    with pytest.raises(ArenaError) as caught:
+        run_arena([name, "greedy"], rules=CrashRules(cards_dealt=6), games=6, seed=1, jobs=1)
+    message = str(caught.value)
+    assert message.startswith(f"agent {name!r} failed in the arrange phase (board 0, seating (")
+    assert "error I do not feel like it" in message
+
+
 def test_a_program_that_there_is_not_stops_the_arena() -> None:
     result = arena("engine:./no-such-bot", "greedy")
     assert result.exit_code == 2
@@ -227,12 +236,18 @@ def test_a_program_that_there_is_not_stops_the_arena() -> None:
 @pytest.mark.slow
 @pytest.mark.xdist_group("workers")
 def test_figures_and_forfeits_do_not_depend_on_the_number_of_processes() -> None:
-    agents = [bad("draws"), bad("nothing"), "greedy"]
+    agents, rules = [bad("draws"), bad("dies-at-aces"), "greedy"], CrashRules(cards_dealt=6, target=3)
     results = [
-        as_dict(run_arena(agents, rules=CrashRules(cards_dealt=6, target=3), games=700, seed=3, jobs=jobs))
-        for jobs in (1, 2)
+        as_dict(run_arena(agents, rules=rules, games=700, seed=3, jobs=jobs, count_forfeits=True)) for jobs in (1, 2)
     ]
     assert results[0] == results[1]
+    (forfeits,) = results[0]["forfeits"]
+    assert forfeits["agent"] == agents[1]
+    assert set(forfeits["causes"]) <= {"died", "given up"}
+    assert len(forfeits["first_of_games"]) == min(100, forfeits["games"]) > 20
+    assert [one["board"] for one in forfeits["first_of_games"]] == sorted(
+        one["board"] for one in forfeits["first_of_games"]
+    )
 
 
 @pytest.mark.slow
