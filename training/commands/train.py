@@ -12,6 +12,7 @@ import typer
 
 from ..console import CommandError, require_extra, show_json
 from .card import card
+from .compare import compare
 from .options import JsonOption
 from .selfplay import selfplay, ship
 from .train_settings import read_settings
@@ -35,6 +36,7 @@ def _group() -> None:
 app.command()(selfplay)
 app.command()(ship)
 app.command()(card)
+app.command()(compare)
 
 
 @app.command()
