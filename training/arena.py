@@ -142,8 +142,8 @@ def run_arena(
         records: file for the record of every game (see `docs/records.md`), board by board and seating by seating, the same
             with any number of jobs; JSON lines if its name ends in ``.jsonl``, else text. It is written whole or not at all.
         luck_adjusted: also give win shares with the luck of the cards taken out (`prial.training.arena_luck`).
-        count_forfeits: where a foreign engine fails to decide, play on by the rule of `prial.agents.forfeits` and count it in
-            the result; if False, that is an agent that failed.
+        count_forfeits: where a foreign engine fails to decide, play on by the rule of `prial.agents.forfeits` and count it
+            in the result; if False, that is an agent that failed.
 
     Raises:
         AgentError: an agent that cannot be made, or what is none.
