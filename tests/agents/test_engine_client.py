@@ -193,6 +193,18 @@ def test_an_answer_of_an_earlier_position_is_illegal_where_it_does_not_fit() -> 
     assert [(forfeit.row, forfeit.cause) for forfeit in forfeits] == [(row, "illegal") for row in range(1, 5)]
 
 
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next() -> None:
+    agent, views = engine("slow", deadline=0.3), some_views(3)
+    expected = engine("fine").act_many(views, rng())
+    actions, forfeits = agent.act_or_forfeit(views.select(np.array([0])), rng())
+    assert (actions.tolist(), [forfeit.cause for forfeit in forfeits]) == ([0], ["late"])
+    time.sleep(1)  # now the answer would be there
+    patient = engine("slow", deadline=60)
+    assert patient.act_many(views, rng()).tolist() == expected.tolist()
+    _, forfeits = agent.act_or_forfeit(views.select(np.array([1, 2])), rng())
+    assert [forfeit.cause for forfeit in forfeits] == ["late", "late"]
+
+
 def test_after_three_failures_in_a_row_it_is_given_up_until_told_otherwise() -> None:
     agent, views = engine("dies"), some_views(5)
     causes = ["died", "died", "died", "given up", "given up"]
@@ -214,6 +226,33 @@ def test_what_stands_in_asks_nothing_of_anyone() -> None:
         said.append(game.layout.describe(action))
         game.step(action, view.seat)
     assert said == ["keep"] * 3 + ["arrangement 0"] * 3 + ["pass"] * 3
+
+
+def test_ctrl_c_leaves_no_answer_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, views = engine("fine"), some_views(3)
+    expected = agent.act_many(views, rng())
+    with monkeypatch.context() as patch:
+        patch.setattr("prial.agents.engine_process.EngineProcess.final", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            agent.act_many(views, rng())
+    assert (agent.act_many(views.select(np.array([1])), rng()) == expected[1:2]).all()
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere files are no programs by a mark of theirs")
+def test_what_cannot_be_started_is_a_program_that_died(tmp_path: Path) -> None:
+    program = tmp_path / "bot"
+    program.write_bytes(b"\x7fELF no program")
+    program.chmod(0o755)
+    agent = make(f"engine:{program}")
+    assert isinstance(agent, EngineAgent)
+    with pytest.raises(EngineError, match="it cannot be started: Exec format error"):
+        agent.check_rules(ONLINE)
+    (forfeit,) = agent.act_or_forfeit(some_views(1), rng())[1]
+    assert (forfeit.cause, forfeit.detail) == ("died", "it cannot be started: Exec format error")
 
 
 # ---- processes --------------------------------------------------------------------------------------------------------

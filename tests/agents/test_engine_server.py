@@ -9,6 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,10 +20,12 @@ from prial.agents.engine_protocol import MAX_LINE, format_decision, format_posit
 from prial.agents.engine_server import EngineServer, HostGone, serve, watch_host
 from prial.agents.engine_thinking import Late, Thinker
 from prial.agents.heuristics import Greedy
-from prial.envs.crash.game import Game
+from prial.agents.solver_fast import SolverFast
+from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import PlayerView, view_of
 from prial.envs.crash.rules import CrashRules
 from scripted_agents import Answers
+from solver_samples import random_table
 
 ONLINE = CrashRules.preset("online")
 SIX = "rules bga players=3 cards_dealt=6 crash_call=optional"
@@ -188,6 +191,27 @@ def test_it_decides_as_the_agent_does(agent: str, preset: str) -> None:
             assert len(options) == len(ranked_options(playing, view, rng))
         for option in options:
             read_decision(option.split()[4:], view)
+
+
+def test_calls_are_valued_too(tmp_path: Path) -> None:
+    rules = CrashRules.preset(
+        "traditional", players=2, target=5, crash_call="required", exchange="none", crash_reward=3
+    )
+    table = tmp_path / "table.json"
+    table.write_text(random_table(rules).to_json(), encoding="utf-8")
+    playing, rng = SolverFast(table=table), np.random.default_rng(0)
+    server = EngineServer(SolverFast(table=table))
+    assert said(server, format_rules(rules)) == ["ok rules"]
+    decided = set()
+    for view in views(rules, 30):
+        _, decision, *options, final = said(server, format_position(view), "decide", "analyse")
+        assert decision == f"decision {format_decision(playing.act(view, rng), view)}"
+        if view.phase is Phase.CALL:
+            assert final == "ok analyse 2"
+            assert {option.split()[4] for option in options} == {"pass", "call"}
+            assert options[0].split()[4] == decision.split()[1]
+            decided.add(decision)
+    assert len(decided) == 2
 
 
 def test_chance_follows_the_seed() -> None:
