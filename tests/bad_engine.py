@@ -75,8 +75,8 @@ def misbehave(kind: str, engine: Engine, answer: str) -> str | None:  # noqa: C9
     """Do what the kind says at a decision; return what is answered after all."""
     if kind == "hangs":
         sleep_for_ever()
-    if kind == "slow":  # once, and then it answers after all
-        time.sleep(1)
+    if kind == "slow":  # and then it answers after all
+        time.sleep(0.5)
     if kind == "dies":
         os._exit(3)
     if kind == "killed":

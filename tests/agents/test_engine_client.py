@@ -194,11 +194,11 @@ def test_an_answer_of_an_earlier_position_is_illegal_where_it_does_not_fit() -> 
 
 
 def test_an_answer_that_comes_too_late_is_not_taken_for_the_next() -> None:
-    agent, views = engine("slow", deadline=0.3), some_views(3)
+    agent, views = engine("slow", deadline=0.2), some_views(3)
     expected = engine("fine").act_many(views, rng())
     actions, forfeits = agent.act_or_forfeit(views.select(np.array([0])), rng())
     assert (actions.tolist(), [forfeit.cause for forfeit in forfeits]) == ([0], ["late"])
-    time.sleep(1)  # now the answer would be there
+    time.sleep(0.5)  # now the answer would be there
     patient = engine("slow", deadline=60)
     assert patient.act_many(views, rng()).tolist() == expected.tolist()
     _, forfeits = agent.act_or_forfeit(views.select(np.array([1, 2])), rng())
