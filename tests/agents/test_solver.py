@@ -222,6 +222,25 @@ def test_agent_passes_the_check(rules: CrashRules) -> None:
     agents.check_agent(Solver(worlds=48), rules=rules, games=1)
 
 
+def test_cards_given_up_count() -> None:
+    """Twenty-six cards are in nobody else's hand, aces and kings among them: the running flush goes first, without a Hand 4."""
+    rules = CrashRules.preset("bga")
+    cards, given_up = "2d 2s 3c 4c 5d 7c 9h Td Jc Jd Qd Qs Ac", "2h 3d 3h 6c 8c 8h 9c Th Js Kd Kh Ad Ah"
+    rest = sorted(set(rules.pack) - {card.id for card in (*parse_cards(cards), *parse_cards(given_up))})
+    hands = [format_cards(rest[:13]), format_cards(rest[13:]), given_up]
+    game = Game.from_deal(rules, hands, spares=[cards], dealer=1)
+    game.step(action_layout(rules).exchange, 2)
+    view = view_of(game, 2)
+    held = list(view.cards)
+
+    def laid(action: int) -> list[str]:
+        return [format_cards([held[slot] for slot in slots]) for _, slots in laid_triples(action, held, rules)]
+
+    assert laid(SolverFast().act(view, rng())) == ["2s 3c Ac", "Td Jd Qs", "2d 5d Qd", "4c 7c Jc"]
+    for seed in range(3):
+        assert laid(Solver().act(view, rng(seed))) == ["Td Jd Qd", "2d 3c Ac", "4c 7c Jc"]
+
+
 def test_calls_are_weighed_too() -> None:
     """A crash wins the game, if called: aces and kings are called, a hand that they beat is not."""
     rules = CrashRules(players=2, ranks="JQKA", cards_dealt=6, target=4, crash_call="required", crash_reward="game")
