@@ -18,10 +18,12 @@ import json
 import logging
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -44,6 +46,7 @@ Piece = TypeVar("Piece")
 
 _TRIES = 4  # of one piece, each on a worker that died
 _PATIENCE = 20.0  # seconds that a cluster has to answer
+_LOOK_EVERY = 0.2  # seconds between looks whether Ctrl-C was pressed
 _STORE = 100 * 2**20  # bytes; pieces and plans are small
 _COMPARED = ("numpy", "numba", "onnxruntime")
 _PACKAGES = ("prial.envs", "prial.agents", "prial.training", "prial.configs")
@@ -75,6 +78,22 @@ _own: dict[str, Any] = {}
 
 class ClusterError(RuntimeError):
     """A Ray cluster that cannot be reached or used."""
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the body is done: if it strikes inside Ray's own code, the process may end with a fault."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda *_: pressed.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed.is_set():
+        raise KeyboardInterrupt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,15 +225,19 @@ class RayWorkers:
         tries: dict[int, int] = {}
         waiting: dict[Any, int] = {}
         units = 0
-        try:
-            while True:
+        # What is in work when this ends early is not cancelled. Ray ends it with the connection; and Ray 2.60, told to
+        # cancel by force what is just getting done, ends this process.
+        while True:
+            with _uninterrupted():
                 room = min(jobs, 2 * _workers()) - len(waiting)
                 while room > 0 and (number := again.pop() if again else next(left, None)) is not None:
                     waiting[do.remote(shared, number)] = number
                     room -= 1
                 if not waiting:
                     return
-                done, _ = ray.wait(list(waiting), num_returns=1)
+                done, _ = ray.wait(list(waiting), num_returns=1, timeout=_LOOK_EVERY)
+                if not done:
+                    continue
                 number = waiting.pop(done[0])
                 try:
                     more, piece = ray.get(done[0])
@@ -223,12 +246,9 @@ class RayWorkers:
                     self._judge(error, tries[number])
                     again.append(number)
                     continue
-                units += more
-                progress(units)
-                yield number, piece
-        finally:
-            for reference in waiting:
-                ray.cancel(reference, force=True)
+            units += more
+            progress(units)
+            yield number, piece
 
     def _judge(self, error: Exception, tries: int) -> None:
         """Raise what is to be raised; return if the piece is to be done again."""
@@ -298,13 +318,15 @@ def ray_workers(address: str, *, jobs: int | None = None) -> Iterator[RayWorkers
                 "_node_ip_address": "127.0.0.1",
             }
         try:
-            ray.init(address=address, **options)
-        except (RuntimeError, ValueError, ConnectionError, OSError) as error:
-            raise ClusterError(f"Ray at {address!r}: {_first_line(error)}") from error
-        try:
+            try:
+                with _uninterrupted():
+                    ray.init(address=address, **options)
+            except (RuntimeError, ValueError, ConnectionError, OSError) as error:
+                raise ClusterError(f"Ray at {address!r}: {_first_line(error)}") from error
             yield RayWorkers(elsewhere=not local)
         finally:
-            ray.shutdown()
+            with _uninterrupted():
+                ray.shutdown()
 
 
 def _check(address: str) -> None:

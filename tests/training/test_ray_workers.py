@@ -190,9 +190,10 @@ def test_the_command_gives_the_same_output_and_says_who_died(tmp_path: Path) -> 
 @NEEDS_RAY
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
-def test_ctrl_c_ends_the_cluster_too() -> None:
+@pytest.mark.parametrize("after", [4.0, 12.0])  # while Ray starts, and while its workers play
+def test_ctrl_c_ends_the_cluster_too(after: float) -> None:
     with _started("arena", "greedy", "random", "--games", "10000000", "--ray", "local", "--jobs", "2") as running:
-        time.sleep(12)
+        time.sleep(after)
         os.killpg(running.pid, signal.SIGINT)
         output, errors = running.communicate(timeout=60)
     assert (running.returncode, output, errors) == (130, "", "Stopped.\n")
