@@ -223,7 +223,7 @@ def test_agent_passes_the_check(rules: CrashRules) -> None:
 
 
 def test_cards_given_up_count() -> None:
-    """Twenty-six cards are in nobody else's hand, aces and kings among them: the running flush goes first, without a Hand 4."""
+    """Twenty-six cards are in nobody else's hand, aces and kings among them: the running flush goes first."""
     rules = CrashRules.preset("bga")
     cards, given_up = "2d 2s 3c 4c 5d 7c 9h Td Jc Jd Qd Qs Ac", "2h 3d 3h 6c 8c 8h 9c Th Js Kd Kh Ad Ah"
     rest = sorted(set(rules.pack) - {card.id for card in (*parse_cards(cards), *parse_cards(given_up))})
