@@ -60,6 +60,7 @@ _SETTINGS = {
 _LOCAL_SETTINGS = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # as on those systems: nothing but the loopback interface, on all
     "RAY_AUTH_MODE": "token",
+    "RAY_memory_monitor_refresh_ms": "0",  # else it kills workers where other programs fill the memory
 }
 
 _PROBE = """
