@@ -30,8 +30,8 @@ def arena(
         list[str],
         typer.Argument(
             metavar="AGENT",
-            help="Two or more: a name (see prial agents), the path of an .onnx file, engine:COMMAND, or "
-            "package.module:factory.",
+            help="Two or more: a name (see prial agents), the path of an .onnx file, package.module:factory, "
+            "or engine:COMMAND.",
             show_default=False,
         ),
     ],
