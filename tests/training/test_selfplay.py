@@ -70,7 +70,7 @@ def test_the_network_in_numpy_is_that_in_torch() -> None:
 
 @pytest.mark.parametrize("update", ["q", "policy-gradient", "neurd", "mirror"])
 def test_every_rule_learns(update: str) -> None:
-    config = small(update=update, tables=192, iterations=60, width=24, hats=8, objective="points", learning_rate=1e-2)
+    config = small(update=update, tables=128, iterations=40, width=24, hats=8, objective="points", learning_rate=1e-2)
     learner = Learner(config)
     before = agreement(agent_of(learner.net.state_dict(), [ONLINE]), ONLINE, seed=9)
     for batch in range(config.iterations):
@@ -79,8 +79,8 @@ def test_every_rule_learns(update: str) -> None:
     same = agreement(after, ONLINE, seed=9)
     assert before is not None
     assert same is not None
-    assert same > before + 0.15
-    share = run_arena([after, "random"], rules=ONLINE, games=300, seed=4, jobs=1).agents[0].win_share
+    assert same > before + 0.1
+    share = run_arena([after, "random"], rules=ONLINE, games=150, seed=4, jobs=1).agents[0].win_share
     assert share.low > 1 / 3
 
 
@@ -90,8 +90,8 @@ def test_exchanges_and_calls_are_learned() -> None:
         players=[2],
         rule_options={"crash_call": "optional", "crash_call_penalty": 3, "crash_call_bonus": 0},
         objective="points",
-        tables=96,
-        iterations=60,
+        tables=64,
+        iterations=40,
         learning_rate=1e-2,
     )
     learner = Learner(config)
@@ -157,7 +157,7 @@ def test_a_run_is_not_written_over_and_another_network_is_refused(tmp_path: Path
 
 def test_two_processes_take_the_step_of_one(tmp_path: Path) -> None:
     """Under torch's own launcher, with the tables of each batch split between them."""
-    settings = [f"{key}={value}".replace("'", "") for key, value in {**SMALL, "iterations": 3, "rules": "bga"}.items()]
+    settings = [f"{key}={value}".replace("'", "") for key, value in {**SMALL, "iterations": 1, "rules": "bga"}.items()]
     command = [Path(sys.executable).parent / "prial", "train", "selfplay"]
     command += [word for setting in settings for word in ("--set", setting)]
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
@@ -166,12 +166,15 @@ def test_two_processes_take_the_step_of_one(tmp_path: Path) -> None:
         [*launcher, *command, "--out", tmp_path / "two"], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    train_selfplay(load_selfplay_config("online", {**SMALL, "iterations": 3, "rules": "bga"}), tmp_path / "one")
+    train_selfplay(load_selfplay_config("online", {**SMALL, "iterations": 1, "rules": "bga"}), tmp_path / "one")
     one, two = _weights(tmp_path / "one"), _weights(tmp_path / "two")
-    for name, values in one.items():
-        assert torch.allclose(values, two[name], atol=2e-4), name
-    fresh = Learner(load_selfplay_config("online", {**SMALL, "iterations": 3, "rules": "bga"})).weights()
-    assert not torch.allclose(fresh["net.second.weight"], one["net.second.weight"], atol=1e-3)
+    gradients = [name for name in one if name.endswith("exp_avg")]  # after one step, a tenth of the gradient
+    assert len(gradients) > 10
+    for name in gradients:
+        assert torch.allclose(one[name], two[name], rtol=1e-3, atol=1e-6), name
+    assert max(float(one[name].abs().max()) for name in gradients) > 1e-2
+    fresh = Learner(load_selfplay_config("online", {**SMALL, "iterations": 1, "rules": "bga"})).weights()
+    assert not torch.allclose(fresh["net.second.weight"], one["net.second.weight"], atol=1e-4)
 
 
 def test_a_process_without_decisions_says_so() -> None:
