@@ -9,14 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prial.agents import trained
 from prial.agents.check import check_agent
+from prial.agents.registry import make
 from prial.agents.safetensors_file import SafetensorsError, read_safetensors
 from prial.agents.trained import TRAINED_FORMAT, Trained, TrainedError
 from prial.agents.value_inputs import INPUTS_VERSION, contexts_of, places_of
 from prial.agents.value_network import ValueNetwork, weight_shapes
+from prial.envs.crash.presets import read_preset
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.vector import CrashVectorEnv
 
+SHIPPED = ("online",)
+DATA = Path(trained.__file__).parent / "data" / "trained"
 ONLINE, BGA = CrashRules.preset("online"), CrashRules.preset("bga")
 CALLS = CrashRules.preset("traditional", players=3, crash_call="optional")
 
@@ -144,3 +149,39 @@ def test_files_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
     cut.write_bytes(b"\xff" * 40)
     with pytest.raises(SafetensorsError, match="its header is cut off"):
         read_safetensors(cut)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_agents_play_all_that_their_rule_set_lists(name: str) -> None:
+    agent = make(name)
+    listed = read_preset(name)["in_use"]["players"]
+    assert sorted({rules.players for rules in agent.rules}) == listed
+    for players in listed:
+        check_agent(agent, rules=CrashRules.preset(name, players=players), games=2)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_files_are_small(name: str) -> None:
+    assert (DATA / f"{name}.safetensors").stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_agents_beat_greedy(name: str) -> None:
+    """From each seat of the same deals, so that few games tell."""
+    rules = CrashRules.preset(name, players=3)
+    learned, greedy = make(name), make("greedy")
+    won = 0.0
+    for seat in range(3):
+        env = CrashVectorEnv(150, rules, seed=11, autoreset=False)
+        rngs = [np.random.default_rng(0), np.random.default_rng(0)]
+        while env.pending.any():
+            outcome = env.act_many([greedy, learned], rngs, seating=(np.arange(3) == seat).astype(np.int64))
+            won += outcome.win_shares[:, seat].sum()
+    assert won / 450 > 0.38
+
+
+def test_the_path_of_a_file_names_an_agent(tmp_path: Path) -> None:
+    path = _file(tmp_path / "mine.safetensors", _agent(ONLINE))
+    assert make(str(path), temperature=0.5).name == "mine"
+    with pytest.raises(TrainedError, match="no such file"):
+        make(tmp_path / "other.safetensors")
