@@ -26,7 +26,7 @@ from .solver_table import solver_options
 from .value_inputs import INPUTS_VERSION, contexts_of
 from .value_network import ValueNetwork, weight_shapes
 
-__all__ = ["TRAINED_FORMAT", "Trained", "TrainedError", "online"]
+__all__ = ["TRAINED_FORMAT", "Trained", "TrainedError", "bga", "online"]
 
 TRAINED_FORMAT = "prial value network 1"
 _FREE = ("players", "target")
@@ -164,3 +164,8 @@ def online(*, temperature: float = 0.0) -> Trained:
     'online'
     """
     return _shipped("online", temperature)
+
+
+def bga(*, temperature: float = 0.0) -> Trained:
+    """Return the agent that ships for `bga`."""
+    return _shipped("bga", temperature)
