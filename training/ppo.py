@@ -28,11 +28,12 @@ from ..agents.single_seat_vector import SingleSeatVector
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .past_versions import past_version, torch_agent
-from .ppo_config import ConfigError, PPOConfig, config_of
+from .ppo_config import PPOConfig, config_of
 from .ppo_policy import ScorerPolicy
 from .run_folder import Checkpoint, Progress, RunError, RunFolder
 from .scorer import CandidateScorer
 from .single_seat_vec_env import SingleSeatVecEnv
+from .torch_state import adam_tensors, check_device, load_adam
 
 __all__ = ["PPOProgress", "load_scorer", "train_ppo"]
 
@@ -201,7 +202,7 @@ def train_ppo(
         RuntimeError: acting and learning disagree, or agents fail.
     """
     run = RunFolder(Path(folder))
-    _check_device(config.device)
+    check_device(config.device)
     for opponent in map(make, config.opponents):
         if isinstance(opponent, BaseAgent):
             opponent.check_rules(config.made_rules())  # refused before anything is written
@@ -221,15 +222,6 @@ def train_ppo(
         raise
     run.set_status("finished")
     return run.path
-
-
-def _check_device(device: str) -> None:
-    kind, _, number = device.partition(":")
-    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if kind == "cuda" and int(number or 0) >= there:
-        raise ConfigError(f"device={device!r}: torch sees {there} CUDA devices here; device=cpu or auto runs anywhere")
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise ConfigError(f"device={device!r}: torch sees no such device here; device=cpu or auto runs anywhere")
 
 
 def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], None] | None) -> None:
@@ -332,13 +324,10 @@ def _scorer(model: MaskablePPO) -> CandidateScorer:
 
 
 def _checkpoint(model: MaskablePPO, state: Progress) -> Checkpoint:
-    optimizer: dict[str, Tensor] = {}
-    for number, slots in model.policy.optimizer.state_dict()["state"].items():
-        optimizer.update({f"{number}.{name}": torch.as_tensor(value) for name, value in slots.items()})
     return Checkpoint(
         step=model.num_timesteps,
         weights=_scorer(model).state_dict(),
-        optimizer=optimizer,
+        optimizer=adam_tensors(model.policy.optimizer),
         state=replace(state),
     )
 
@@ -347,12 +336,7 @@ def _restore(model: MaskablePPO, checkpoint: Checkpoint | None) -> Progress:
     if checkpoint is None:
         return Progress()
     _scorer(model).load_state_dict(checkpoint.weights)
-    optimizer = model.policy.optimizer
-    slots: dict[int, dict[str, Tensor]] = {}
-    for key, value in checkpoint.optimizer.items():
-        number, name = key.split(".", 1)
-        slots.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
+    load_adam(model.policy.optimizer, checkpoint.optimizer)
     model.num_timesteps = checkpoint.step
     model._n_updates = checkpoint.state.updates
     return checkpoint.state

@@ -36,7 +36,8 @@ from .run_folder import Checkpoint, Progress, RunError, RunFolder, check_tensors
 from .selfplay_config import SelfPlayConfig
 from .selfplay_deals import Dealer, Deals, draw_rows
 from .selfplay_rounds import Choosing, reach_of, said_before
-from .selfplay_watch import Watch, adam_tensors, load_adam, made_device
+from .selfplay_watch import Watch
+from .torch_state import adam_tensors, load_adam, made_device
 from .update_rules import Decisions, loss_of
 from .value_net import ValueNet
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
@@ -17,7 +16,6 @@ from ..agents.trained import Trained
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .exploit import run_exploit
-from .ppo_config import ConfigError
 from .selfplay_config import SelfPlayConfig
 from .selfplay_deals import Dealer
 from .value_net import numpy_network
@@ -25,42 +23,10 @@ from .value_net import numpy_network
 if TYPE_CHECKING:
     from .selfplay import Learner
 
-__all__ = ["Watch", "adam_tensors", "agent_of", "agreement", "load_adam", "made_device"]
+__all__ = ["Watch", "agent_of", "agreement"]
 
 _EVALUATION = 0x45564131  # keeps what is met in evaluations apart from all other uses of the seed
 _AGREEMENT_TABLES = 300
-
-
-def made_device(name: str) -> torch.device:
-    """Return the device of a name; `auto` is CUDA where there is any.
-
-    Raises:
-        ConfigError: it is not there.
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    kind, _, number = name.partition(":")
-    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if kind == "cuda" and int(number or 0) >= there:
-        raise ConfigError(f"device={name!r}: torch sees {there} CUDA devices here; device=cpu or auto runs anywhere")
-    if kind == "mps" and not torch.backends.mps.is_available():
-        raise ConfigError(f"device={name!r}: torch sees no such device here; device=cpu or auto runs anywhere")
-    return torch.device(name)
-
-
-def adam_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return Adam's tensors, named ``<parameter number>.<what>``."""
-    slots = optimizer.state_dict()["state"]
-    return {f"{number}.{name}": torch.as_tensor(value) for number, of in slots.items() for name, value in of.items()}
-
-
-def load_adam(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Put Adam's tensors back."""
-    slots: dict[int, dict[str, Tensor]] = {}
-    for key, value in tensors.items():
-        number, name = key.split(".", 1)
-        slots.setdefault(int(number), {})[name] = value
-    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
 
 
 def agent_of(weights: Mapping[str, Tensor], rules: Sequence[CrashRules], *, name: str = "learner") -> Trained:

@@ -1,0 +1,56 @@
+"""What every learner needs of torch: its device, and Adam's state as plain tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from .ppo_config import ConfigError
+
+__all__ = ["adam_tensors", "check_device", "load_adam", "made_device"]
+
+
+def check_device(name: str) -> None:
+    """Check that a device is there: auto, cpu, cuda, cuda:N or mps.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    kind, _, number = name.partition(":")
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if kind == "cuda" and int(number or 0) >= there:
+        raise ConfigError(f"device={name!r}: torch sees {there} CUDA devices here; device=cpu or auto runs anywhere")
+    if kind == "mps" and not torch.backends.mps.is_available():
+        raise ConfigError(f"device={name!r}: torch sees no such device here; device=cpu or auto runs anywhere")
+
+
+def made_device(name: str) -> torch.device:
+    """Return the device of a name; `auto` is CUDA where there is any.
+
+    Raises:
+        ConfigError: it is not there.
+
+    >>> made_device("cpu")
+    device(type='cpu')
+    """
+    check_device(name)
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
+
+
+def adam_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return Adam's tensors, named ``<parameter number>.<what>``."""
+    slots = optimizer.state_dict()["state"]
+    return {f"{number}.{name}": torch.as_tensor(value) for number, of in slots.items() for name, value in of.items()}
+
+
+def load_adam(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Put Adam's tensors back."""
+    slots: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        number, name = key.split(".", 1)
+        slots.setdefault(int(number), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": slots})
