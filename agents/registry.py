@@ -55,6 +55,9 @@ _BUILT_IN: Mapping[str, _Entry] = {
     ),
     "online": _Entry(factory="trained:online", summary="a network that learned online by self-play, 2 to 4 players"),
     "bga": _Entry(factory="trained:bga", summary="a network that learned bga by self-play, 2 to 5 players"),
+    "traditional": _Entry(
+        factory="trained:traditional", summary="a network that learned traditional by self-play, 2 to 4 players"
+    ),
 }
 
 
@@ -65,7 +68,7 @@ def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
     >>> list(agent_names())
-    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver', 'online', 'bga']
+    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver', 'online', 'bga', 'traditional']
     """
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 

@@ -26,7 +26,7 @@ from .solver_table import solver_options
 from .value_inputs import INPUTS_VERSION, contexts_of
 from .value_network import ValueNetwork, weight_shapes
 
-__all__ = ["TRAINED_FORMAT", "Trained", "TrainedError", "bga", "online"]
+__all__ = ["TRAINED_FORMAT", "Trained", "TrainedError", "bga", "online", "traditional"]
 
 TRAINED_FORMAT = "prial value network 1"
 _FREE = ("players", "target")
@@ -169,3 +169,8 @@ def online(*, temperature: float = 0.0) -> Trained:
 def bga(*, temperature: float = 0.0) -> Trained:
     """Return the agent that ships for `bga`."""
     return _shipped("bga", temperature)
+
+
+def traditional(*, temperature: float = 0.0) -> Trained:
+    """Return the agent that ships for `traditional`."""
+    return _shipped("traditional", temperature)

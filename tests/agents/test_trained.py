@@ -20,7 +20,7 @@ from prial.envs.crash.presets import read_preset
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.vector import CrashVectorEnv
 
-SHIPPED = ("online", "bga")
+SHIPPED = ("online", "bga", "traditional")
 DATA = Path(trained.__file__).parent / "data" / "trained"
 ONLINE, BGA = CrashRules.preset("online"), CrashRules.preset("bga")
 CALLS = CrashRules.preset("traditional", players=3, crash_call="optional")
