@@ -16,15 +16,17 @@ import numpy as np
 
 from ..agents.safetensors_file import read_safetensors
 from ..agents.trained import Trained
+from ..envs.crash.presets import read_preset
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.vector import CrashVectorEnv
 from .arena import run_arena
 from .equity import solve_equity
 from .exploit import run_exploit
 from .selfplay_config import SelfPlayConfig
+from .standings import plays
 from .statistics import Estimate
 
-__all__ = ["card_page", "measure_agent", "plain_rules"]
+__all__ = ["card_page", "measure_agent", "measure_options", "plain_rules"]
 
 Said = Callable[[str], None]
 _EQUITY_ROUNDS = 2000
@@ -114,6 +116,37 @@ def measure_agent(
     }
 
 
+def measure_options(
+    name: str, rules_name: str, *, games: int, seed: int, jobs: int = 1, progress: Said | None = None
+) -> list[dict[str, Any]]:
+    """Return the win share with each option set otherwise that a rule set lists, one at a time, in JSON values.
+
+    Against `solver-fast` where it plays such rules, else against `percentile`, else `greedy`.
+
+    Args:
+        name: of the agent, or the path of its file.
+        rules_name: of the rule set.
+        games, seed, jobs, progress: as for `measure_agent`.
+
+    >>> measure_options("online", "online", games=6, seed=1)
+    []
+    """
+    base = CrashRules.preset(rules_name)
+    found = []
+    for option, values in read_preset(rules_name)["in_use"].items():
+        for value in values:
+            if option == "players" or value == getattr(base, option):
+                continue
+            rules = CrashRules.preset(rules_name, **{option: value})
+            opponent = next(who for who in ("solver-fast", "percentile", "greedy") if plays(who, rules))
+            if progress is not None:
+                progress(f"{option}={value}: {opponent}")
+            score = run_arena([name, opponent], rules=rules, games=games, seed=seed, jobs=jobs).agents[0]
+            about = {"option": option, "setting": value, "players": rules.players, "opponent": opponent}
+            found.append({**about, **_estimate(score.win_share), "games": score.games})
+    return found
+
+
 def _estimate(found: Estimate) -> dict[str, float]:
     return {"value": found.value, "low": found.low, "high": found.high}
 
@@ -149,16 +182,20 @@ def _percent(found: Mapping[str, Any], digits: int = 1) -> str:
     return f"{found['value'] * 100:.{digits}f} ({found['low'] * 100:.{digits}f} to {found['high'] * 100:.{digits}f})"
 
 
-def card_page(card: Mapping[str, Any], *, command: str) -> str:
+def card_page(
+    card: Mapping[str, Any], *, command: str, options: Sequence[Mapping[str, Any]] = (), options_command: str = ""
+) -> str:
     """Return the page of a card, Markdown.
 
     Args:
         card: as `measure_agent` returned it.
         command: that measured it.
+        options: as `measure_options` returned it.
+        options_command: that measured these.
     """
     config, tables = card["config"], card["tables"]
     opponents = list(tables[0]["against"])
-    options = ", ".join(f"`{key}` {', '.join(map(str, values))}" for key, values in card["options"].items()).replace(
+    met = ", ".join(f"`{key}` {', '.join(map(str, values))}" for key, values in card["options"].items()).replace(
         ", `", "; `"
     )
     lines = [
@@ -170,7 +207,7 @@ def card_page(card: Mapping[str, Any], *, command: str) -> str:
             "exchanges and calls where that is worth more. NumPy alone plays it."
         ),
         "",
-        f"- **For**: {options}. Any target: larger needs count as the largest trained for.",
+        f"- **For**: {met}. Any target: larger needs count as the largest trained for.",
         (
             f"- **Trained by**: `prial train selfplay --config {config['rules']} --seed {config['seed']}`, "
             f"{card['batches']:,} batches of {config['tables']:,} rounds; the average of past networks."
@@ -194,6 +231,19 @@ def card_page(card: Mapping[str, Any], *, command: str) -> str:
     for table in tables:
         shares = " | ".join(_percent(table["against"][name]) for name in opponents)
         lines.append(f"| {table['players']} | {100 / table['players']:.1f} | {shares} |")
+    if options:
+        lines += [
+            "",
+            f"With one option set otherwise, {options[0]['games']:,} games each (`{options_command}`):",
+            "",
+            "| option | players | even | against | win share, % |",
+            "| --- | ---: | ---: | --- | ---: |",
+        ]
+        lines += [
+            f"| `{one['option']}={one['setting']}` | {one['players']} | {100 / one['players']:.1f} | `{one['opponent']}` | "
+            f"{_percent(one)} |"
+            for one in options
+        ]
     lines += [
         "",
         "## Exploitability",

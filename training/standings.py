@@ -20,7 +20,7 @@ from .line_ups import line_ups, seatings
 from .statistics import Estimate
 from .workers import Spread
 
-__all__ = ["play_standings", "standings_page", "standings_rules"]
+__all__ = ["play_standings", "plays", "standings_page", "standings_rules"]
 
 
 _HOW = (
@@ -80,7 +80,7 @@ def play_standings(
         ArenaSetupError: fewer than one board or job.
     """
     tables = standings_rules() if rules is None else tuple(rules)
-    playing = [[name for name in agent_names() if name not in _TOO_SLOW and _plays(name, table)] for table in tables]
+    playing = [[name for name in agent_names() if name not in _TOO_SLOW and plays(name, table)] for table in tables]
     asked = [boards * _games_per_board(len(names), table.players) for names, table in zip(playing, tables, strict=True)]
     results: list[ArenaResult] = []
 
@@ -95,7 +95,12 @@ def play_standings(
     return results
 
 
-def _plays(name: str, rules: CrashRules) -> bool:
+def plays(name: str, rules: CrashRules) -> bool:
+    """Return whether an agent plays some rules.
+
+    >>> plays("online", CrashRules.preset("bga"))
+    False
+    """
     agent = make(name)
     if isinstance(agent, BaseAgent):
         try:

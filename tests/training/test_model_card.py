@@ -15,6 +15,7 @@ from typer.testing import CliRunner  # noqa: E402
 from prial.agents.value_inputs import places_of  # noqa: E402
 from prial.training.cli import app  # noqa: E402
 from prial.training.files import write_whole  # noqa: E402
+from prial.training.model_card import measure_options  # noqa: E402
 from prial.training.selfplay_compare import ComparePoint, points_table  # noqa: E402
 from prial.training.selfplay_config import SelfPlayConfig  # noqa: E402
 from prial.training.trained_files import trained_file  # noqa: E402
@@ -51,6 +52,22 @@ def test_a_card_is_measured_and_its_page_made_again(bot: Path, tmp_path: Path) -
     again = CliRunner().invoke(app, [*command, "--again"])
     assert again.exit_code == 0, again.output
     assert page.read_text() == text
+    one = CliRunner().invoke(app, [*command, "--again", "--option-games", "6"])
+    assert one.exit_code == 0, one.output
+    assert page.read_text() == text  # `online` lists no option beside the number of players
+
+
+def test_each_option_that_a_rule_set_lists_is_measured_alone() -> None:
+    found = measure_options("greedy", "bga", games=6, seed=1)
+    told = [(one["option"], one["setting"], one["opponent"]) for one in found]
+    assert told == [
+        ("cards_dealt", 9, "percentile"),
+        ("lowest_hand", "high_card", "percentile"),
+        ("lowest_hand", "flush", "percentile"),
+        ("target", 10, "percentile"),
+        ("target", 15, "percentile"),
+    ]
+    assert all(0 <= one["low"] <= one["value"] <= one["high"] <= 1 for one in found)
 
 
 def test_a_card_of_what_was_not_trained_is_refused(tmp_path: Path) -> None:

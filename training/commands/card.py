@@ -32,26 +32,28 @@ def card(
         int, typer.Option("--exploit-games", min=0, metavar="N", help="Games to exploit it in; 0 for none.")
     ] = 1500,
     worlds: Annotated[int, typer.Option("--worlds", min=48, metavar="N", help="Worlds before a decision.")] = 768,
+    option_games: Annotated[
+        int, typer.Option("--option-games", min=0, metavar="N", help="With each option set otherwise; 0 for none.")
+    ] = 0,
     seed: SeedOption = 2026,
     jobs: JobsOption = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Make the page from the figures that are there, measuring nothing.")
+        bool,
+        typer.Option(
+            "--again", help="Make the page from the figures that are there; only options are measured, if at all."
+        ),
     ] = False,
 ) -> None:
     """Measure a trained agent, and write its model card."""
     require_extra("prial train card", "train", "torch")
     from ..files import write_whole
-    from ..model_card import card_page, measure_agent
+    from ..model_card import card_page, measure_agent, measure_options
 
     figures = out.with_suffix(".json")
     command = (
         f"prial train card {agent} --games {games} --deals {deals} --exploit-games {exploit_games} --worlds {worlds} "
         f"--seed {seed} --out {out}"
     )
-    if again:
-        kept = json.loads(figures.read_text(encoding="utf-8"))
-        write_whole(out, card_page(kept["card"], command=kept["command"]))
-        return
     path = Path(agent)
     if not agent.endswith(".safetensors"):
         path = Path(str(resources.files("prial.agents"))) / "data" / "trained" / f"{agent}.safetensors"
@@ -59,19 +61,39 @@ def card(
             raise CommandError(
                 f"{agent!r}: expected a shipped agent that was trained, or the path of a .safetensors file"
             )
+    kept = json.loads(figures.read_text(encoding="utf-8")) if again else {"command": command}
     with redirect_stdout(sys.stderr):
-        found = measure_agent(
-            agent,
-            path,
-            opponents=opponents.split(","),
-            games=games,
-            deals=deals,
-            exploit_games=exploit_games,
-            worlds=worlds,
-            seed=seed,
-            jobs=jobs or 1,
-            progress=complain,
-        )
-    write_whole(figures, json.dumps({"command": command, "card": found}, indent=1) + "\n")
-    write_whole(out, card_page(found, command=command))
+        if not again:
+            kept["card"] = measure_agent(
+                agent,
+                path,
+                opponents=opponents.split(","),
+                games=games,
+                deals=deals,
+                exploit_games=exploit_games,
+                worlds=worlds,
+                seed=seed,
+                jobs=jobs or 1,
+                progress=complain,
+            )
+        if option_games:
+            kept["options"] = measure_options(
+                agent,
+                kept["card"]["config"]["rules"],
+                games=option_games,
+                seed=seed,
+                jobs=jobs or 1,
+                progress=complain,
+            )
+            kept["options_command"] = (
+                f"prial train card {agent} --again --option-games {option_games} --seed {seed} --out {out}"
+            )
+    write_whole(figures, json.dumps(kept, indent=1) + "\n")
+    page = card_page(
+        kept["card"],
+        command=kept["command"],
+        options=kept.get("options", ()),
+        options_command=kept.get("options_command", ""),
+    )
+    write_whole(out, page)
     typer.echo(f"{out} and {figures}")
