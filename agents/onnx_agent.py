@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ..envs.crash.candidates_view import NUM_EXTRAS
 from ..envs.crash.features import CANDIDATE_FEATURES
 from ..envs.crash.rules import CrashRules
+from .one_file_agent import ONE_FILE_FORMAT, ONE_FILE_INPUTS, ONE_FILE_KIND, ONE_FILE_OUTPUTS, OneFileAgent
 from .scorer_agent import ScorerAgent
 from .scorer_inputs import context_names, layout_version
 
@@ -63,18 +64,23 @@ def _card(session: Any, path: Path) -> dict[str, Any]:
     return card
 
 
-def _described(card: dict[str, Any], path: Path) -> tuple[CrashRules, int]:
-    """Return the rules and the number of candidates that a file says it was made for."""
-    options, candidates = card.get("rules"), card.get("candidates")
+def _rules(card: dict[str, Any], path: Path) -> CrashRules:
+    """Return the rules that a file says it was made for."""
+    options = card.get("rules")
     if not isinstance(options, dict):
         raise ModelFileError(f"{str(path)!r}: incomplete description (rules are {options!r})")
     missing = [option.name for option in fields(CrashRules) if option.name not in options]
     if missing:
         raise ModelFileError(f"{str(path)!r}: incomplete description (rules without {', '.join(missing)})")
     try:
-        rules = CrashRules.from_dict(options)
+        return CrashRules.from_dict(options)
     except (TypeError, ValueError) as error:
         raise ModelFileError(f"{str(path)!r}: incomplete description ({error})") from None
+
+
+def _described(card: dict[str, Any], path: Path) -> tuple[CrashRules, int]:
+    """Return the rules and the number of candidates that a file says it was made for."""
+    rules, candidates = _rules(card, path), card.get("candidates")
     if isinstance(candidates, bool) or not isinstance(candidates, int) or not 1 <= candidates <= MOST_CANDIDATES:
         raise ModelFileError(
             f"{str(path)!r}: candidates={candidates!r}, expected a whole number from 1 to {MOST_CANDIDATES}"
@@ -115,12 +121,13 @@ def read_card(path: str | Path) -> dict[str, Any]:
     return _card(_session(Path(path)), Path(path))
 
 
-def load(path: str | Path, *, temperature: float = 0.0) -> ScorerAgent:
-    """Return the agent in an ONNX file.
+def load(path: str | Path, *, temperature: float | None = None) -> ScorerAgent | OneFileAgent:
+    """Return the agent in an ONNX file: a trained scorer, or a one-file bot (`prial.agents.one_file_agent`).
 
     Args:
         path: of the file.
-        temperature: 0 plays the best; above, drawn from the softmax of logits over it.
+        temperature: 0 plays the best; above, drawn from the softmax of logits (or values) over it. A one-file bot has one
+            of its own, which counts if none is given.
 
     Raises:
         ModelFileError: no file, not one of prial's agents, or made for another format or layout (both are named).
@@ -128,9 +135,15 @@ def load(path: str | Path, *, temperature: float = 0.0) -> ScorerAgent:
     file = Path(path)
     session = _session(file)
     card = _card(session, file)
-    for name, ours in (("format", FORMAT), ("kind", KIND)):
+    one_file = card.get("kind") == ONE_FILE_KIND
+    for name, ours in (
+        ("format", ONE_FILE_FORMAT if one_file else FORMAT),
+        ("kind", ONE_FILE_KIND if one_file else KIND),
+    ):
         if card.get(name) != ours:
             raise ModelFileError(f"{str(file)!r} has {name} {card.get(name)!r}, this version reads {ours!r}")
+    if one_file:
+        return _one_file(session, card, file, temperature)
     rules, candidates = _described(card, file)
     ours = layout_version(rules)
     if card.get("layout") != ours:
@@ -142,4 +155,19 @@ def load(path: str | Path, *, temperature: float = 0.0) -> ScorerAgent:
         (logits,) = session.run(["logits"], {"candidates": features, "context": context})
         return np.asarray(logits, np.float32)
 
-    return ScorerAgent(file.stem, score, rules=rules, k=candidates, temperature=temperature)
+    return ScorerAgent(
+        file.stem, score, rules=rules, k=candidates, temperature=0.0 if temperature is None else temperature
+    )
+
+
+def _one_file(session: Any, card: dict[str, Any], path: Path, temperature: float | None) -> OneFileAgent:
+    rules = _rules(card, path)
+    for kind, wanted, values in (
+        ("inputs", ONE_FILE_INPUTS, session.get_inputs()),
+        ("outputs", ONE_FILE_OUTPUTS, session.get_outputs()),
+    ):
+        names = [value.name for value in values]
+        if names != list(wanted):
+            raise ModelFileError(f"{str(path)!r} has {kind} {names}, expected {list(wanted)}")
+    own = card.get("temperature", 0.0)
+    return OneFileAgent(session, rules, name=path.stem, temperature=own if temperature is None else temperature)

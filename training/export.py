@@ -15,12 +15,14 @@ import onnx
 import torch
 
 from ..agents.onnx_agent import FORMAT, KIND, METADATA_KEY, load
+from ..agents.scorer_agent import ScorerAgent
 from ..agents.scorer_inputs import context_names, layout_version
 from ..envs.crash.features import CANDIDATE_FEATURES
 from ..envs.crash.game import Game, Phase
 from ..envs.crash.observation import ViewBatch, view_of
 from ..envs.crash.rules import CrashRules
 from .files import write_whole
+from .one_file import ExportError
 from .past_versions import torch_agent
 from .ppo import load_scorer
 from .ppo_config import PPOConfig
@@ -32,10 +34,6 @@ __all__ = ["ExportError", "export_run"]
 _OPSET = 18
 _CHECKED_DEALS = 1_000
 _TOLERANCE = 1e-4
-
-
-class ExportError(RuntimeError):
-    """The file that came out does not play like the network; nothing was written."""
 
 
 def export_run(folder: str | Path, target: str | Path) -> dict[str, Any]:
@@ -53,7 +51,7 @@ def export_run(folder: str | Path, target: str | Path) -> dict[str, Any]:
     >>> export_run("runs/mine", "bot.txt")
     Traceback (most recent call last):
         ...
-    prial.training.export.ExportError: 'bot.txt': expected a file name ending in .onnx
+    prial.training.one_file.ExportError: 'bot.txt': expected a file name ending in .onnx
     """
     path = Path(target)
     if path.suffix != ".onnx":
@@ -119,6 +117,7 @@ def _verify(scorer: CandidateScorer, config: PPOConfig, trial: Path) -> None:
     rules = config.made_rules()
     ours = torch_agent(scorer, name="network", rules=rules, k=config.candidates)
     theirs = load(trial)
+    assert isinstance(theirs, ScorerAgent)
     rng = np.random.default_rng(0)  # not drawn from: both play their highest logit
     for phase, views in _views(rules, _CHECKED_DEALS).items():
         for batch in (views, *(views.select(np.array([row])) for row in range(10))):

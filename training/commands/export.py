@@ -7,20 +7,27 @@ from typing import Annotated
 
 import typer
 
-from ..console import CommandError, require_extra, show_json
-from .options import JsonOption, SeedOption
+from ..console import CommandError, progress_bar, require_extra, show_json
+from .options import GivenRulesOption, JsonOption, PlayersOption, SeedOption, SetOption, rules_from
 
 __all__ = ["export"]
 
 
 def export(
-    run: Annotated[
-        Path | None, typer.Argument(metavar="RUN", help="Folder of a training run.", show_default=False)
+    source: Annotated[
+        str | None,
+        typer.Argument(metavar="AGENT|RUN", help="Agent with a value network, or folder of a run.", show_default=False),
     ] = None,
     target: Annotated[
         Path | None, typer.Argument(metavar="OUT.onnx", help="File to write.", show_default=False)
     ] = None,
     *,
+    rules: GivenRulesOption = None,
+    players: PlayersOption = None,
+    settings: SetOption = None,
+    verify: Annotated[
+        int, typer.Option("--verify", min=1, metavar="N", help="Of an agent: decisions of each phase to compare first.")
+    ] = 10_000,
     vectors: Annotated[
         Path | None,
         typer.Option(
@@ -34,25 +41,46 @@ def export(
     seed: SeedOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the newest network of a run as one ONNX file, after checking that it plays the same.
+    """Write an agent, or the newest network of a run, as one ONNX file, after checking that it plays the same.
 
-    The file says what it was made for; play it by its path wherever an agent is named.
+    An AGENT (online, a .safetensors file) becomes a one-file bot, rules and search inside: plain numbers in, decisions out,
+    in any language (docs/one-file-bot.md). A RUN of 'prial train ppo' becomes a network to be played by prial.
 
-    Needs the extras 'train' and 'export'; --vectors needs none.
+    Needs the extra 'export', a RUN 'train' as well; --vectors needs none.
     """
     if vectors is not None:
-        if run is not None:
-            raise CommandError(f"--vectors is written instead of a network; leave out {str(run)!r}")
+        if source is not None:
+            raise CommandError(f"--vectors is written instead of a network; leave out {source!r}")
         _write_vectors(vectors, deals=deals, seed=seed, as_json=as_json)
         return
-    if run is None or target is None:
-        raise CommandError("expected RUN and OUT.onnx, or --vectors FILE; for example: prial export runs/mine bot.onnx")
-    require_extra("prial export", "train,export", "torch", "sb3_contrib", "safetensors", "onnx", "onnxscript")
+    if source is None or target is None:
+        raise CommandError(
+            "expected AGENT or RUN and OUT.onnx, or --vectors FILE; for example: prial export online bot.onnx"
+        )
     if target.suffix != ".onnx":
         raise CommandError(f"{str(target)!r}: expected a file name ending in .onnx")
+    if _is_agent(source):
+        _write_bot(source, target, rules, players, settings, verify=verify, as_json=as_json)
+        return
+    if rules is not None or players is not None or settings:
+        raise CommandError(
+            f"a run has rules of its own; leave out --rules, --players and --set, or is {source!r} no run?"
+        )
+    _write_run(source, target, as_json=as_json)
+
+
+def _is_agent(source: str) -> bool:
+    from ...agents.registry import agent_names, split_name
+
+    name, _ = split_name(source)
+    return name in agent_names() or name.lower().endswith(".safetensors")
+
+
+def _write_run(source: str, target: Path, *, as_json: bool) -> None:
+    require_extra("prial export", "train,export", "torch", "sb3_contrib", "safetensors", "onnx", "onnxscript")
     from ..export import export_run
 
-    card = export_run(run, target)
+    card = export_run(source, target)
     if as_json:
         show_json({"file": str(target), "bytes": target.stat().st_size, "card": card})
         return
@@ -61,6 +89,40 @@ def export(
         f"Wrote {target} ({size:.0f} kB): rules {card['rules']['name']}, {card['training']['steps']:,} decisions."
     )
     typer.echo(f"Next: prial arena {target} greedy")
+
+
+def _write_bot(
+    source: str,
+    target: Path,
+    rules: str | None,
+    players: int | None,
+    settings: list[str] | None,
+    *,
+    verify: int,
+    as_json: bool,
+) -> None:
+    require_extra("prial export", "export", "onnx")
+    from ...agents.registry import make, split_name
+    from ...agents.trained import Trained
+    from ..one_file import export_bot
+
+    agent = make(source)
+    own = agent.rules[0].name if isinstance(agent, Trained) else ""
+    made = rules_from(rules or own or "online", players, settings)
+    temperature = split_name(source)[1].get("temperature", 0.0)
+    with progress_bar("Comparing") as progress:
+        card = export_bot(agent, made, target, decisions=verify, temperature=temperature, progress=progress)
+    size = target.stat().st_size
+    if as_json:
+        show_json({"file": str(target), "bytes": size, "card": card})
+        return
+    typer.echo(f"Wrote {target} ({size / 1000:.0f} kB): {agent.name}, rules {made.name}, {made.players} players.")
+    for phase, found in card["verified"].items():
+        typer.echo(
+            f"{phase.capitalize()}: {found['same']:,} of {found['decisions']:,} decisions as in Python, "
+            f"{found['ties']:,} others worth the same."
+        )
+    typer.echo(f"Next: prial arena {target} greedy --players {made.players}")
 
 
 def _write_vectors(target: Path, *, deals: int, seed: int, as_json: bool) -> None:

@@ -1,0 +1,181 @@
+"""Whether a one-file bot plays as the agent that it was made of: the same decisions, or others worth as much."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..agents.one_file_agent import OneFileAgent
+from ..agents.trained import Trained
+from ..agents.value_inputs import contexts_of
+from ..envs.crash.game import Phase
+from ..envs.crash.observation import ViewBatch
+from ..envs.crash.partitions import laid_many, undominated_many
+from ..envs.crash.rules import CrashRules
+
+__all__ = ["Agreement", "compare", "random_views"]
+
+_TIE = 1e-3
+"""Up to how much two answers differ in value, in points, and count as worth the same: float32 sums in another order."""
+_CHUNK = 256
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How the decisions of a phase compare.
+
+    Attributes:
+        decisions: how many were made.
+        same: answers that are the same (hands of the same strengths at every position, four of a kind laid alike).
+        same_cards: those of them with the same cards in each hand.
+        ties: other answers, worth as much.
+        different: other answers, worth less.
+        worst: by how much, at most, an answer is worth less, in points.
+    """
+
+    decisions: int
+    same: int
+    same_cards: int
+    ties: int
+    different: int
+    worst: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return asdict(self)
+
+
+def random_views(rules: CrashRules, phase: Phase, count: int, rng: np.random.Generator) -> ViewBatch:
+    """Return views of a phase as they can come about, cards, scores, dealer and history drawn at random.
+
+    >>> rules = CrashRules.preset("bga")
+    >>> views = random_views(rules, Phase.ARRANGE, 50, np.random.default_rng(0))
+    >>> sorted(set(views.exchanges.ravel().tolist()))
+    [-1, 0, 1]
+    """
+    n, dealt = rules.players, rules.cards_dealt
+    pack = rng.permuted(np.tile(np.array(rules.pack, np.int8), (count, 1)), axis=1)
+    cards = np.sort(pack[:, :dealt], axis=1)
+    seat, dealer = (rng.integers(n, size=count).astype(np.int8) for _ in range(2))
+    exchanges, calls = np.full((2, count, n), -1, np.int8)
+    rows = np.arange(count)
+    place = (seat - dealer - 1) % n  # in turn order
+    in_turn = (dealer[:, None] + 1 + np.arange(n)) % n
+    if rules.has_exchange:
+        last = place if phase is Phase.EXCHANGE else np.full(count, n)
+        taken = rng.integers(n + 1, size=count) if phase is not Phase.EXCHANGE else np.full(count, n)
+        for turn in range(n):
+            said = np.where(turn == taken, 1, 0) if n > 2 else rng.integers(2, size=count)
+            known = (turn < last) & (turn <= taken) if n > 2 else (turn < last) & (phase is not Phase.EXCHANGE)
+            exchanges[rows, in_turn[:, turn]] = np.where(known, said, -1)
+    given_up = np.full((count, dealt), -1, np.int8)
+    gave = exchanges[rows, seat] == 1
+    given_up[gave] = np.sort(pack[gave, dealt : 2 * dealt], axis=1)
+    laid = np.full(count, -1, np.int32)
+    if phase is Phase.CALL:
+        for turn in range(n):
+            calls[rows, in_turn[:, turn]] = np.where(turn < place, rng.integers(2, size=count), -1)
+        found = undominated_many(cards, rules)
+        laid = found.partitions[found.best_rows(rng.random(len(found.partitions)))]
+    return ViewBatch(
+        rules=rules,
+        seat=seat,
+        phase=np.full(count, phase, np.int8),
+        dealer=dealer,
+        to_act=np.ones(count, np.int8),
+        rounds_played=np.zeros(count, np.int32),
+        scores=rng.integers(rules.target, size=(count, n)).astype(np.int32),
+        cards=cards,
+        given_up=given_up,
+        exchanges=exchanges,
+        calls=calls,
+        laid=laid,
+    )
+
+
+def compare(
+    agent: Trained,
+    bot: OneFileAgent,
+    *,
+    decisions: int,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, Agreement]:
+    """Return how a bot's decisions compare with the agent's, by phase.
+
+    Args:
+        agent: the original.
+        bot: the file, at temperature 0; its rules are played.
+        decisions: of each phase that the rules have.
+        seed: of cards, scores and history.
+        progress: told what is done and what there is in all.
+    """
+    rules = bot.rules
+    phases = [Phase.ARRANGE] + [Phase.EXCHANGE] * rules.has_exchange + [Phase.CALL] * rules.has_calls
+    done, total = 0, decisions * len(phases)
+    found = {}
+    for phase in phases:
+        parts = []
+        for start in range(0, decisions, _CHUNK):
+            count = min(_CHUNK, decisions - start)
+            views = random_views(rules, phase, count, np.random.default_rng((seed, phase, start)))
+            parts.append(_arranged(agent, bot, views) if phase is Phase.ARRANGE else _chosen(agent, bot, views, phase))
+            done += count
+            if progress is not None:
+                progress(done, total)
+        same, cards, less = (np.concatenate(column) for column in zip(*parts, strict=True))
+        tie = ~same & (less <= _TIE)
+        found[phase.label] = Agreement(
+            decisions=decisions,
+            same=int(same.sum()),
+            same_cards=int(cards.sum()),
+            ties=int(tie.sum()),
+            different=int((~same & ~tie).sum()),
+            worst=float(np.where(same, 0, less).max()),
+        )
+    return found
+
+
+_Compared = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.float64]]
+
+
+def _arranged(agent: Trained, bot: OneFileAgent, views: ViewBatch) -> _Compared:
+    """Which arrangements are the same, which in cards too, and by how much the bot's are worth less."""
+    partitions = bot.arrange_many(views, np.random.default_rng(0))
+    laid = laid_many(partitions, views.cards, views.rules)
+    found, values = views.undominated(), agent.values(views)
+    best = found.best_rows(values)
+    alike = (found.strengths == np.repeat(laid.strengths, found.counts, axis=0)).all(axis=1)
+    alike &= found.quads == np.repeat(laid.quads, found.counts)
+    # What is not among the undominated ones is worth infinitely less.
+    worth = np.maximum.reduceat(np.where(alike, values, -np.inf), found.offsets[:-1]).astype(np.float64)
+    return alike[best], found.partitions[best] == partitions, values[best] - worth
+
+
+def _chosen(agent: Trained, bot: OneFileAgent, views: ViewBatch, phase: Phase) -> _Compared:
+    """The same for exchanges and calls."""
+    head = phase.label
+    answers = bot.answers(views)
+    rng = np.random.default_rng(0)
+    wanted = agent.exchange_many(views, rng) if phase is Phase.EXCHANGE else agent.call_many(views, rng)
+    same = wanted == (answers[head] == 1)
+    gain = _gain(agent, views, phase)
+    return same, same, np.maximum(np.abs(gain), np.abs(gain - answers[f"{head}_gain"])).astype(np.float64)
+
+
+def _gain(agent: Trained, views: ViewBatch, phase: Phase) -> npt.NDArray[np.float32]:
+    network = agent.network
+    context = contexts_of(views, most_need=max(made.target for made in agent.rules))
+    if phase is Phase.CALL:
+        hands = network.basis.inputs(laid_many(views.laid, views.cards, views.rules))
+    else:
+        exchanges = views.exchanges.copy()
+        exchanges[np.arange(len(views)), views.seat] = 0
+        kept = contexts_of(replace(views, exchanges=exchanges), most_need=max(made.target for made in agent.rules))
+        _, hands = network.best(views.undominated(), kept)
+    return network.choice(phase.label, hands, context)
