@@ -23,6 +23,7 @@ UpdateRule = Literal["q", "policy-gradient", "neurd", "mirror"]
 Positive = Annotated[int, Field(ge=1, le=10**9)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=0, le=1e3)]
+Warmth = Annotated[float, Field(gt=0, le=1e3)]
 Rate = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -51,8 +52,8 @@ class SelfPlayConfig(BaseModel):
     tables: int = Field(1024, ge=1, le=1_000_000, description="rounds dealt afresh in a batch, over all processes")
     from_any_score: Share = Field(0.3, description="share of the rounds whose scores are drawn from all there are")
     from_nil: Share = Field(0.2, description="share of the rounds from nil all; the rest as they arise in play")
-    temperature: Weight = Field(0.3, description="of the policy at the start, in points; q only")
-    last_temperature: Weight = Field(0.02, description="of the policy at the end; q only")
+    temperature: Warmth = Field(0.3, description="of the policy at the start, in points; q only")
+    last_temperature: Warmth = Field(0.02, description="of the policy at the end; q only")
     focus: Weight = Field(
         1.0, description="how far below the best an arrangement counts in the regression, in points; 0 for all alike"
     )

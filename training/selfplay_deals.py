@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..agents.equity_table import EquityTable
 from ..agents.percentile import Percentile
-from ..agents.solver_table import find_solver_table
+from ..agents.solver_table import SolverTableError, find_solver_table
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import CandidateBatch, undominated_many
@@ -131,7 +131,10 @@ class Dealer:
         like = rules if base is None else base
         self.equity: EquityTable | None = find_solver_table(like).equity if objective == "win" else None
         if self.equity is not None and self.equity.target != rules.target:
-            raise ValueError(f"target={rules.target}: winning chances are known to {self.equity.target} points only")
+            raise SolverTableError(
+                f"target={rules.target}: winning chances are known to {self.equity.target} points; leave the target as it is "
+                "(needs above it count as the largest), or learn for points (objective: points)"
+            )
         self._seen = _scores_in_play(like)
 
     @property

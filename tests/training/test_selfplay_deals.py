@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from prial.agents.solver_table import SolverTableError
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.scoring import margins, settle_round
 from prial.training.selfplay_deals import Dealer, courses_of, draw_rows
@@ -66,6 +67,12 @@ def _worth(dealer: Dealer, settled, seat: int, dealt: int, objective: str) -> fl
     n = len(settled.scores)
     assert dealer.equity is not None
     return 10 * float(dealer.equity.shares_at(np.array([settled.scores]), np.array([(dealt + 1) % n]))[0, seat])
+
+
+def test_winning_chances_to_another_target_are_refused() -> None:
+    with pytest.raises(SolverTableError, match="target=10: winning chances are known to 7 points"):
+        _dealer(CrashRules.preset("bga", target=10), "win")
+    _dealer(CrashRules.preset("bga", target=10), "points")
 
 
 def test_parts_of_a_batch_are_those_of_the_whole() -> None:
