@@ -132,7 +132,7 @@ class Dealer:
         self.equity: EquityTable | None = find_solver_table(like).equity if objective == "win" else None
         if self.equity is not None and self.equity.target != rules.target:
             raise SolverTableError(
-                f"target={rules.target}: winning chances are known to {self.equity.target} points; leave the target as it is "
+                f"target={rules.target}: winning chances are known to {self.equity.target} points; leave the target as is "
                 "(needs above it count as the largest), or learn for points (objective: points)"
             )
         self._seen = _scores_in_play(like)
