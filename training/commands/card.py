@@ -7,7 +7,7 @@ import sys
 from contextlib import redirect_stdout
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -61,7 +61,7 @@ def card(
             raise CommandError(
                 f"{agent!r}: expected a shipped agent that was trained, or the path of a .safetensors file"
             )
-    kept = json.loads(figures.read_text(encoding="utf-8")) if again else {"command": command}
+    kept: dict[str, Any] = json.loads(figures.read_text(encoding="utf-8")) if again else {"command": command}
     with redirect_stdout(sys.stderr):
         if not again:
             kept["card"] = measure_agent(
