@@ -132,20 +132,28 @@ class Trained(BaseAgent):
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002 (no chance)
         """Exchange where it is worth more: bool (n,)."""
+        better: Choices = self.exchange_gains(views) > 0
+        return better
+
+    def exchange_gains(self, views: ViewBatch) -> npt.NDArray[np.floating[Any]]:
+        """Return what exchanging is worth more than keeping, in points: float32 (n,)."""
         self.check_rules(views.rules)
         exchanges = views.exchanges.copy()
         exchanges[np.arange(len(views)), views.seat] = 0
         kept = contexts_of(replace(views, exchanges=exchanges), most_need=self._most_need)
         _, hands = self.network.best(views.undominated(), kept)
-        better: Choices = self.network.choice("exchange", hands, contexts_of(views, most_need=self._most_need)) > 0
-        return better
+        return self.network.choice("exchange", hands, contexts_of(views, most_need=self._most_need))
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call where it is worth more: bool (n,)."""
+        better: Choices = self.call_gains(views) > 0
+        return better
+
+    def call_gains(self, views: ViewBatch) -> npt.NDArray[np.floating[Any]]:
+        """Return what calling is worth more than passing, in points: float32 (n,)."""
         self.check_rules(views.rules)
         hands = self.network.basis.inputs(laid_many(views.laid, views.cards, views.rules))
-        better: Choices = self.network.choice("call", hands, contexts_of(views, most_need=self._most_need)) > 0
-        return better
+        return self.network.choice("call", hands, contexts_of(views, most_need=self._most_need))
 
 
 def _kind(rules: CrashRules) -> Mapping[str, Any]:
