@@ -215,7 +215,7 @@ def _thrown_columns(rules: CrashRules) -> Floats:
     given_up = np.full((14, rules.cards_dealt), -1, np.int8)
     given_up[1:, 0] = 4 * np.arange(13)
     context = contexts_of(replace(views, given_up=given_up))
-    added = context[1:] - context[0]
+    added: Floats = context[1:] - context[0]
     added[:, _GAVE:_THROWN] = 0
     return added
 

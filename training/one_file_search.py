@@ -232,7 +232,8 @@ def _quad_digits(g: GraphWriter, search: Search, cards: str, strength: str) -> s
 def _whole_table() -> Floats:
     """How many digits of a number are 4: float32 (512,)."""
     digits = np.arange(_WHOLE_BITS)[:, None] >> np.array([0, 3, 6]) & 7
-    return (digits == 4).sum(axis=1).astype(np.float32)
+    fours: Floats = (digits == 4).sum(axis=1).astype(np.float32)
+    return fours
 
 
 def _scores(g: GraphWriter, search: Search, strength: str, digits: str | None) -> str:
