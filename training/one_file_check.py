@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from ..agents.one_file_agent import OneFileAgent
 from ..agents.trained import Trained
-from ..agents.value_inputs import contexts_of
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import laid_many, undominated_many
@@ -161,21 +160,6 @@ def _chosen(agent: Trained, bot: OneFileAgent, views: ViewBatch, phase: Phase) -
     """The same for exchanges and calls."""
     head = phase.label
     answers = bot.answers(views)
-    rng = np.random.default_rng(0)
-    wanted = agent.exchange_many(views, rng) if phase is Phase.EXCHANGE else agent.call_many(views, rng)
-    same = wanted == (answers[head] == 1)
-    gain = _gain(agent, views, phase)
+    gain = agent.exchange_gains(views) if phase is Phase.EXCHANGE else agent.call_gains(views)
+    same = (gain > 0) == (answers[head] == 1)
     return same, same, np.maximum(np.abs(gain), np.abs(gain - answers[f"{head}_gain"])).astype(np.float64)
-
-
-def _gain(agent: Trained, views: ViewBatch, phase: Phase) -> npt.NDArray[np.float32]:
-    network = agent.network
-    context = contexts_of(views, most_need=max(made.target for made in agent.rules))
-    if phase is Phase.CALL:
-        hands = network.basis.inputs(laid_many(views.laid, views.cards, views.rules))
-    else:
-        exchanges = views.exchanges.copy()
-        exchanges[np.arange(len(views)), views.seat] = 0
-        kept = contexts_of(replace(views, exchanges=exchanges), most_need=max(made.target for made in agent.rules))
-        _, hands = network.best(views.undominated(), kept)
-    return network.choice(phase.label, hands, context)

@@ -88,7 +88,7 @@ def test_it_decides_as_the_agent_under_all_rules(name: str) -> None:
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_it_decides_as_the_agents_that_ship(players: int) -> None:
-    for name in ("online", "bga"):
+    for name in ("online", "bga", "traditional"):
         if players in {made.players for made in make(name).rules}:  # type: ignore[attr-defined]
             rules = CrashRules.preset(name, players=players)
             agent = make(name)
@@ -345,7 +345,7 @@ def test_a_bot_that_plays_otherwise_is_not_written(tmp_path: Path, monkeypatch: 
 
 
 def test_what_cannot_be_a_bot_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="'greedy' has no value network"):
+    with pytest.raises(ExportError, match="'greedy' is no value network alone"):
         export_bot(make("greedy"), CrashRules(), tmp_path / "bot.onnx")
     with pytest.raises(TrainedError, match="finish=immediate, not finish=round_end"):
         export_bot(make("online"), CrashRules(finish="round_end"), tmp_path / "bot.onnx")
@@ -373,7 +373,7 @@ def test_the_command(tmp_path: Path) -> None:
     [
         (["online"], "expected AGENT or RUN and OUT.onnx"),
         (["online", "bot.txt"], "ending in .onnx"),
-        (["greedy", "bot.onnx"], "has no value network"),
+        (["greedy", "bot.onnx"], "is no value network alone"),
         (["online", "bot.onnx", "--rules", "bga"], "was trained for"),
         (["nowhere", "bot.onnx"], "nowhere"),
         (["nowhere", "bot.onnx", "--players", "2"], "a run has rules of its own"),

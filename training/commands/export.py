@@ -73,7 +73,9 @@ def _is_agent(source: str) -> bool:
     from ...agents.registry import agent_names, split_name
 
     name, _ = split_name(source)
-    return name in agent_names() or name.lower().endswith(".safetensors")
+    if name in agent_names() or name.lower().endswith(".safetensors"):
+        return True
+    return ":" in name and not Path(name).exists()  # a level, or a factory
 
 
 def _write_run(source: str, target: Path, *, as_json: bool) -> None:
