@@ -19,7 +19,15 @@ from .protocol import Actions, BaseAgent, Choices
 from .scorer_agent import RulesMismatchError
 from .solver_table import solver_options
 
-__all__ = ["ONE_FILE_FORMAT", "ONE_FILE_INPUTS", "ONE_FILE_KIND", "ONE_FILE_OUTPUTS", "OneFileAgent", "bot_inputs"]
+__all__ = [
+    "ONE_FILE_FORMAT",
+    "ONE_FILE_INPUTS",
+    "ONE_FILE_KIND",
+    "ONE_FILE_OUTPUTS",
+    "OneFileAgent",
+    "bot_inputs",
+    "partitions_of",
+]
 
 ONE_FILE_KIND = "one-file-bot"
 ONE_FILE_FORMAT = 1
@@ -153,8 +161,7 @@ class OneFileAgent(BaseAgent):
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         """Return the partition index to lay, one a view: int32 (n,)."""
-        laid = self.answers(views, rng)["hands"]
-        return np.array([_index(*row) for row in zip(laid.tolist(), views.cards.tolist(), strict=True)], np.int32)
+        return partitions_of(self.answers(views, rng)["hands"], views)
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Exchange where the file says so: bool (n,)."""
@@ -163,6 +170,12 @@ class OneFileAgent(BaseAgent):
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Call where the file says so: bool (n,)."""
         return np.asarray(self.answers(views, rng)["call"] == 1)
+
+
+def partitions_of(hands: npt.NDArray[np.int32], views: ViewBatch) -> Actions:
+    """Return the partition indices of the hands that a file answers for some views: int32 (n,)."""
+    rows = zip(hands.tolist(), views.cards.tolist(), strict=True)
+    return np.array([_index(laid, cards) for laid, cards in rows], np.int32)
 
 
 def _index(hands: list[list[int]], cards: list[int]) -> int:

@@ -68,15 +68,13 @@ def export_bot(
     >>> export_bot(make("greedy"), CrashRules(), "bot.onnx")
     Traceback (most recent call last):
         ...
-    prial.training.one_file.ExportError: 'greedy' is no value network alone; these are: online, bga, traditional, .safetensors
+    prial.training.one_file.ExportError: 'greedy' is no value network alone; these are online, bga, traditional, .safetensors
     """
     path = Path(target)
     if path.suffix != ".onnx":
         raise ExportError(f"{str(path)!r}: expected a file name ending in .onnx")
     if not isinstance(agent, Trained):
-        raise ExportError(
-            f"{agent.name!r} is no value network alone; these are: online, bga, traditional, .safetensors"
-        )
+        raise ExportError(f"{agent.name!r} is no value network alone; these are online, bga, traditional, .safetensors")
     model = one_file_model(agent, rules)
     card: dict[str, Any] = {
         "format": ONE_FILE_FORMAT,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..agents.one_file_agent import OneFileAgent
+from ..agents.one_file_agent import OneFileAgent, partitions_of
 from ..agents.trained import Trained
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
@@ -32,6 +32,7 @@ class Agreement:
         decisions: how many were made.
         same: answers that are the same (hands of the same strengths at every position, four of a kind laid alike).
         same_cards: those of them with the same cards in each hand.
+        same_candidates: decisions in which the search found every undominated arrangement.
         ties: other answers, worth as much.
         different: other answers, worth less.
         worst: by how much, at most, an answer is worth less, in points.
@@ -40,6 +41,7 @@ class Agreement:
     decisions: int
     same: int
     same_cards: int
+    same_candidates: int
     ties: int
     different: int
     worst: float
@@ -127,12 +129,13 @@ def compare(
             done += count
             if progress is not None:
                 progress(done, total)
-        same, cards, less = (np.concatenate(column) for column in zip(*parts, strict=True))
+        same, cards, candidates, less = (np.concatenate(column) for column in zip(*parts, strict=True))
         tie = ~same & (less <= _TIE)
         found[phase.label] = Agreement(
             decisions=decisions,
             same=int(same.sum()),
             same_cards=int(cards.sum()),
+            same_candidates=int(candidates.sum()),
             ties=int(tie.sum()),
             different=int((~same & ~tie).sum()),
             worst=float(np.where(same, 0, less).max()),
@@ -140,12 +143,14 @@ def compare(
     return found
 
 
-_Compared = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.float64]]
+_Flags = npt.NDArray[np.bool_]
+_Compared = tuple[_Flags, _Flags, _Flags, npt.NDArray[np.float64]]
 
 
 def _arranged(agent: Trained, bot: OneFileAgent, views: ViewBatch) -> _Compared:
-    """Which arrangements are the same, which in cards too, and by how much the bot's are worth less."""
-    partitions = bot.arrange_many(views, np.random.default_rng(0))
+    """Which arrangements are the same, in cards too, of as many, and by how much the bot's are worth less."""
+    answers = bot.answers(views)
+    partitions = partitions_of(answers["hands"], views)
     laid = laid_many(partitions, views.cards, views.rules)
     found, values = views.undominated(), agent.values(views)
     best = found.best_rows(values)
@@ -153,13 +158,15 @@ def _arranged(agent: Trained, bot: OneFileAgent, views: ViewBatch) -> _Compared:
     alike &= found.quads == np.repeat(laid.quads, found.counts)
     # What is not among the undominated ones is worth infinitely less.
     worth = np.maximum.reduceat(np.where(alike, values, -np.inf), found.offsets[:-1]).astype(np.float64)
-    return alike[best], found.partitions[best] == partitions, values[best] - worth
+    complete = answers["candidates"] == found.counts
+    return alike[best], found.partitions[best] == partitions, complete, values[best] - worth
 
 
 def _chosen(agent: Trained, bot: OneFileAgent, views: ViewBatch, phase: Phase) -> _Compared:
     """The same for exchanges and calls."""
     head = phase.label
     answers = bot.answers(views)
+    complete = answers["candidates"] == views.undominated().counts
     gain = agent.exchange_gains(views) if phase is Phase.EXCHANGE else agent.call_gains(views)
     same = (gain > 0) == (answers[head] == 1)
-    return same, same, np.maximum(np.abs(gain), np.abs(gain - answers[f"{head}_gain"])).astype(np.float64)
+    return same, same, complete, np.maximum(np.abs(gain), np.abs(gain - answers[f"{head}_gain"])).astype(np.float64)
