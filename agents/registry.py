@@ -6,7 +6,9 @@ Options of a factory may follow a name in brackets, as in ``solver-fast[objectiv
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
+import importlib.util
 import inspect
 import re
 from collections.abc import Callable, Mapping
@@ -26,13 +28,14 @@ class AgentError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """A built-in agent: where its factory lives (imported when asked for), and what it does in a line."""
+    """A built-in agent: where its factory lives (imported when asked for), what it does in a line, first arguments."""
 
     factory: str
     summary: str
+    given: tuple[str, ...] = ()
 
 
-_BUILT_IN: Mapping[str, _Entry] = {
+_BUILT_IN: dict[str, _Entry] = {
     "random-legal": _Entry(
         factory="heuristics:RandomLegal", summary="any legal action, each equally likely, laying nothing included"
     ),
@@ -59,7 +62,19 @@ _BUILT_IN: Mapping[str, _Entry] = {
         factory="trained:traditional", summary="a network that learned traditional by self-play, 2 to 4 players"
     ),
 }
-
+_LEVELS = {"easy": 22, "medium": 26, "hard": 30}
+"""Levels, and what they win in % against two of the network (docs/levels.md)."""
+_TRAINED = ("online", "bga", "traditional")
+_BUILT_IN |= {
+    f"{name}:{level}": _Entry(
+        factory="levels:level",
+        summary=f"{name} erring as people do: wins {share} % against two of it",
+        given=(name, level),
+    )
+    for name in _TRAINED
+    for level, share in _LEVELS.items()
+}
+_SAME = {f"{name}:expert": name for name in _TRAINED}
 
 _ENGINES = ("engine:", "engine,")
 
@@ -67,8 +82,10 @@ _ENGINES = ("engine:", "engine,")
 def agent_names() -> Mapping[str, str]:
     """Return the names of the built-in agents, each with what it does in a line.
 
-    >>> list(agent_names())
-    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver', 'online', 'bga', 'traditional']
+    >>> list(agent_names())[:7]
+    ['random-legal', 'random', 'greedy', 'balanced', 'percentile', 'solver-fast', 'solver']
+    >>> list(agent_names())[7:13]
+    ['online', 'bga', 'traditional', 'online:easy', 'online:medium', 'online:hard']
     """
     return MappingProxyType({name: entry.summary for name, entry in _BUILT_IN.items()})
 
@@ -120,9 +137,9 @@ def make(name: str | Path, /, **options: Any) -> Agent:
     """Return an agent.
 
     Args:
-        name: a built-in name (`agent_names`), the path of a network ending in ``.onnx`` or ``.safetensors``,
-            ``engine:COMMAND`` to start a foreign engine (`prial.agents.engine_client`), or ``package.module:factory`` to
-            import and call. Options may follow in brackets (`split_name`), but for an engine.
+        name: a built-in name (`agent_names`; ``online:expert`` is ``online``), the path of a network ending in ``.onnx`` or
+            ``.safetensors``, ``engine:COMMAND`` to start a foreign engine (`prial.agents.engine_client`), or
+            ``package.module:factory`` to import and call. Options may follow in brackets (`split_name`), but for an engine.
         options: arguments of the factory, besides those in brackets.
 
     Raises:
@@ -137,9 +154,13 @@ def make(name: str | Path, /, **options: Any) -> Agent:
     if twice := sorted(own.keys() & options.keys()):
         raise AgentError(f"agent {whole!r}: {twice[0]} is given twice")
     options = {**options, **own}
+    text = _SAME.get(text, text)
     if text in _BUILT_IN:
-        module, _, attribute = _BUILT_IN[text].factory.partition(":")
+        entry = _BUILT_IN[text]
+        module, _, attribute = entry.factory.partition(":")
         factory = getattr(importlib.import_module(f".{module}", __package__), attribute)
+        if entry.given:
+            factory = functools.partial(factory, *entry.given)
     elif text.lower().startswith(_ENGINES):
         from .engine_client import make_engine
 
@@ -153,6 +174,7 @@ def make(name: str | Path, /, **options: Any) -> Agent:
 
         factory, options = load, {"path": Path(text), **options}
     elif ":" in text:
+        _refuse_level(text)
         factory = _imported(text)
     else:
         near = difflib.get_close_matches(text, _BUILT_IN, n=1)
@@ -163,6 +185,24 @@ def make(name: str | Path, /, **options: Any) -> Agent:
         )
     ours = text in _BUILT_IN or text.lower().endswith((".onnx", ".safetensors"))
     return _called(whole, factory, options, ours=ours)
+
+
+def _refuse_level(text: str) -> None:
+    """Refuse a level that there is not, unless the name before the colon is that of a module of the user's.
+
+    Raises:
+        AgentError: names the levels, the nearest first.
+    """
+    name, _, asked = text.partition(":")
+    if name not in _BUILT_IN or importlib.util.find_spec(name) is not None:
+        return
+    if name not in _TRAINED:
+        raise AgentError(f"agent {text!r}: {name} has no levels; {', '.join(_TRAINED)} have ({', '.join(_LEVELS)})")
+    near = difflib.get_close_matches(asked, [*_LEVELS, "expert"], n=1)
+    hint = f"; did you mean '{name}:{near[0]}'?" if near else "."
+    raise AgentError(
+        f"agent {text!r}: {name} has no such level{hint} Levels: {', '.join(_LEVELS)}, and expert, which is {name} itself"
+    )
 
 
 def _imported(text: str) -> Callable[..., Any]:

@@ -32,6 +32,7 @@ from .commands import (
     exploit,
     export,
     ladder,
+    levels,
     luck,
     play,
     quickstart,
@@ -126,6 +127,7 @@ app.command("cache")(cache.cache)
 app.command("exploit")(exploit.exploit)
 app.command("export")(export.export)
 app.command("ladder")(ladder.ladder)
+app.command("levels")(levels.levels)
 app.command("luck")(luck.luck)
 app.command("quickstart")(quickstart.quickstart)
 app.command("rules")(rules.rules)

@@ -66,8 +66,8 @@ def play_standings(
 ) -> list[ArenaResult]:
     """Let all built-in agents play each other under some rules and return how they did.
 
-    `solver` is left out: it takes milliseconds a decision. An agent that does not play some rules (its `check_rules`
-    refuses them) is left out there.
+    `solver` is left out: it takes milliseconds a decision; and levels (`online:easy`), which are weaker on purpose. An agent
+    that does not play some rules (its `check_rules` refuses them) is left out there.
 
     Args:
         boards: how many streams of deals every line-up plays in every seating, under each rules.
@@ -80,17 +80,18 @@ def play_standings(
         ArenaSetupError: fewer than one board or job.
     """
     tables = standings_rules() if rules is None else tuple(rules)
-    playing = [[name for name in agent_names() if name not in _TOO_SLOW and plays(name, table)] for table in tables]
-    asked = [boards * _games_per_board(len(names), table.players) for names, table in zip(playing, tables, strict=True)]
+    names = [name for name in agent_names() if name not in _TOO_SLOW and ":" not in name]
+    playing = [[name for name in names if plays(name, table)] for table in tables]
+    asked = [boards * _games_per_board(len(there), table.players) for there, table in zip(playing, tables, strict=True)]
     results: list[ArenaResult] = []
 
     def report(played: int, total: int) -> None:  # noqa: ARG001 (of one arena)
         if progress is not None:
             progress(sum(asked[: len(results)]) + played, sum(asked))
 
-    for table, names, number in zip(tables, playing, asked, strict=True):
+    for table, there, number in zip(tables, playing, asked, strict=True):
         results.append(
-            run_arena(names, rules=table, games=number, seed=seed, jobs=jobs, workers=workers, progress=report)
+            run_arena(there, rules=table, games=number, seed=seed, jobs=jobs, workers=workers, progress=report)
         )
     return results
 

@@ -12,17 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ..agents.heuristics import Greedy
+from ..agents.levels import level, level_data
 from ..agents.percentile import Percentile, crash_weight
 from ..agents.percentile_table import PercentileTable, TableError, arrangement_values, find_table
 from ..agents.protocol import BaseAgent
 from ..agents.solver_table import SolverTableError
+from ..agents.trained import TrainedError
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import PlayerView, ViewBatch
 from ..envs.crash.partitions import CandidateBatch, candidates_of
 from ..envs.crash.rules import CrashRules
 from .analysis import Analyst
 
-__all__ = ["Hint", "best_known_agent", "hint_for"]
+__all__ = ["Hint", "best_known_agent", "default_opponent", "hint_for"]
 
 _HARDLY = 0.0005  # a win share that nobody would play for
 
@@ -58,6 +60,25 @@ def best_known_agent(rules: CrashRules) -> str:
     'percentile'
     """
     return "greedy" if _table(rules) is None else "percentile"
+
+
+def default_opponent(rules: CrashRules) -> str:
+    """Return who plays against people unless they say otherwise.
+
+    That is the `medium` level of the network for the rule set, or else of another that was trained for these rules; where
+    none was, `best_known_agent`.
+
+    >>> default_opponent(CrashRules.preset("bga")), default_opponent(CrashRules.preset("bga", cards_dealt=6))
+    ('bga:medium', 'greedy')
+    """
+    for name in sorted(level_data(), key=lambda known: known != rules.name):
+        agent = level(name, "medium")
+        try:
+            agent.check_rules(rules)
+        except TrainedError:
+            continue
+        return agent.name
+    return best_known_agent(rules)
 
 
 def hint_for(view: PlayerView) -> Hint:

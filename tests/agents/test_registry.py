@@ -235,3 +235,40 @@ def test_options_that_an_agent_does_not_take_are_named(text: str, message: str) 
 def test_an_option_is_given_once() -> None:
     with pytest.raises(agents.AgentError, match="threads is given twice"):
         agents.make("solver-fast[threads=1]", threads=2)
+
+
+# ---- levels -----------------------------------------------------------------------------------------------------------
+
+
+def test_expert_is_the_network_itself() -> None:
+    assert agents.make("bga:expert").name == "bga"
+
+
+def test_how_much_a_level_slips_may_be_given() -> None:
+    assert agents.make("online:easy[slips=0.5]").slips == 0.5  # type: ignore[attr-defined]
+    with pytest.raises(agents.AgentError, match=r"'online:easy\[slips=-1\]': slips=-1: expected"):
+        agents.make("online:easy[slips=-1]")
+    with pytest.raises(agents.AgentError, match="unexpected keyword argument 'depth'"):
+        agents.make("online:easy", depth=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("online:eesy", "online has no such level; did you mean 'online:easy'"),
+        ("bga:experts", "bga has no such level; did you mean 'bga:expert'"),
+        ("traditional:zzz", r"traditional has no such level\. Levels: easy, medium, hard, and expert"),
+        ("greedy:easy", "greedy has no levels; online, bga, traditional have"),
+    ],
+)
+def test_an_unknown_level_is_refused_with_the_nearest(name: str, told: str) -> None:
+    with pytest.raises(agents.AgentError, match=told):
+        agents.make(name)
+
+
+def test_a_module_of_the_same_name_is_still_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "online.py").write_text("from prial.agents.heuristics import Balanced\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "online", raising=False)
+    assert agents.make("online:Balanced").name == "balanced"
+    assert agents.make("online:easy").name == "online:easy"

@@ -33,7 +33,7 @@ def play(
             "--against",
             metavar="AGENT...",
             help="Opponents, clockwise from your left; the last one fills the seats that are left. "
-            "If not given: percentile where it has a table, else greedy.",
+            "If not given: the medium level of the network for the rules, such as online:medium.",
         ),
     ] = None,
     more_opponents: Annotated[
@@ -105,10 +105,10 @@ def _new(
 ) -> PlayedGame:
     asked = rules_from(rules, players, settings)
     from ..table_game import PlayedGame, some_seed
-    from ..table_hints import best_known_agent
+    from ..table_hints import default_opponent
 
     return PlayedGame.new(
-        asked, opponents or [best_known_agent(asked)], seed=some_seed() if seed is None else seed, seat=seat
+        asked, opponents or [default_opponent(asked)], seed=some_seed() if seed is None else seed, seat=seat
     )
 
 
