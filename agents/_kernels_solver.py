@@ -12,18 +12,18 @@ import numpy as np
 
 from ..envs.crash._kernels_settling import NO_REASON, settle_winners
 from ..envs.kernel_cache import kernel
+from .solver_table import NUM_RANKS, NUM_SUITS
 
-NUM_RANKS, NUM_SUITS = 13, 4
-NUM_FEATURES = 3 * NUM_RANKS + NUM_SUITS + 1
 _CUTS = 743  # chances of less than 0, 1, ..., 742
 _MOST_HANDS = 4
 
 
 @kernel(nogil=True)
 def _features(cards: Any, given_up: Any, counts: Any, suits: Any, out: Any) -> None:
-    """Write what is known of the pack: cards of each rank, whether two and three of it, sizes of the suits in order.
+    """Write what is known of the pack; whoever gave up a hand knows twice the cards.
 
-    Whoever gave up a hand knows twice the cards; with room for it, that goes to a block of its own, and so is fitted apart.
+    That is: cards of each rank, whether two and three of it, sizes of the suits in order; and, with room for it, whether all
+    four of a rank, and for each three ranks in a row how many runs the unknown cards could make of them, as a share.
     """
     counts[:] = 0
     suits[:] = 0
@@ -34,20 +34,30 @@ def _features(cards: Any, given_up: Any, counts: Any, suits: Any, out: Any) -> N
             counts[given_up[i] >> 2] += 1
             suits[given_up[i] & 3] += 1
     suits.sort()
-    out[:] = 0.0
-    at = NUM_FEATURES if given_up[0] >= 0 and len(out) > NUM_FEATURES else 0
     for rank in range(NUM_RANKS):
-        out[at + rank] = counts[rank]
-        out[at + NUM_RANKS + rank] = counts[rank] >= 2
-        out[at + 2 * NUM_RANKS + rank] = counts[rank] >= 3
+        out[rank] = counts[rank]
+        out[NUM_RANKS + rank] = counts[rank] >= 2
+        out[2 * NUM_RANKS + rank] = counts[rank] >= 3
+    at = 3 * NUM_RANKS
     for suit in range(NUM_SUITS):
-        out[at + 3 * NUM_RANKS + suit] = suits[suit]
-    out[at + NUM_FEATURES - 1] = suits[3] * suits[3]
+        out[at + suit] = suits[suit]
+    out[at + NUM_SUITS] = suits[3] * suits[3]
+    at += NUM_SUITS + 1
+    if len(out) == at:
+        return
+    for rank in range(NUM_RANKS):
+        out[at + rank] = counts[rank] == NUM_SUITS
+    at += NUM_RANKS
+    for low in range(NUM_RANKS - 1):  # 2-3-4 to Q-K-A, then A-2-3
+        first = low if low < NUM_RANKS - 2 else NUM_RANKS - 1
+        second, third = (first + 1) % NUM_RANKS, (first + 2) % NUM_RANKS
+        unknown = (NUM_SUITS - counts[first]) * (NUM_SUITS - counts[second]) * (NUM_SUITS - counts[third])
+        out[at + low] = unknown / NUM_SUITS**3
 
 
 @kernel(nogil=True)
 def card_features(cards: Any, given_up: Any, out: Any, start: Any, stop: Any) -> None:
-    """Write the features of many seats: float64 (rows, NUM_FEATURES), or twice as many where hands may be given up.
+    """Write the features of many seats: float64 (rows, NUM_FEATURES), or (rows, 44) for the first of them.
 
     Args:
         cards, given_up: int8 (rows, n), -1 where nothing was given up.
@@ -82,34 +92,29 @@ def settle_leaves(r: Any, quads: Any, calls: Any, scores: Any, dealer: Any, poin
             won[leaf, seat] = 0 if reason == NO_REASON else wins[seat]
 
 
-@kernel(nogil=True)
-def _chances(
-    strength: Any, below: Any, alone: Any, kinds: Any, basis: Any, hand: Any, place: Any, chances: Any
-) -> None:
-    """Write who wins one comparison, given the own strength: float64 (players + 1,), nobody last."""
-    others = len(below)
-    less, at_most, at_most_before, alone_before = 1.0, 1.0, 1.0, 0.0
-    for j in range(others):
-        rows = basis[kinds[j], hand]
-        low, high = below[j, hand, strength], below[j, hand, strength + 1]
-        at_most_before *= high
-        for k in range(len(place)):
-            low += rows[strength, k] * place[k]
-            high += rows[strength + 1, k] * place[k]
-        low = min(max(low, 0.0), 1.0)
-        less *= low
-        at_most *= min(max(high, low), 1.0)
-        alone_before += alone[j, hand, strength]
-    scale = (1.0 - at_most) / (1.0 - at_most_before) if at_most_before < 1.0 - 1e-9 else 0.0
+@kernel(nogil=True, makes_arrays=False)
+def _chances(strength: Any, all_below: Any, alone: Any, basis: Any, place: Any, chances: Any) -> None:
+    """Write who wins one comparison, given the own strength: float64 (players + 1,), nobody last.
+
+    Args:
+        all_below: (743,). alone: (others, 743). basis: (743, k). place: (k,).
+    """
+    others = len(alone)
+    less, at_most = float(all_below[strength]), float(all_below[strength + 1])
+    for k in range(len(place)):
+        less += basis[strength, k] * place[k]
+        at_most += basis[strength + 1, k] * place[k]
+    less = min(max(less, 0.0), 1.0)
+    more = 1.0 - min(max(at_most, less), 1.0)
     chances[0] = less if strength > 0 else 0.0
     left = 1.0 - chances[0]
     for j in range(others):
-        chances[j + 1] = min(alone[j, hand, strength] * scale, left)
+        chances[j + 1] = min(more * alone[j, strength], left)
         left -= chances[j + 1]
     chances[others + 1] = left
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, makes_arrays=False)
 def _expected(leaves: Any, chances: Any, hands: Any, room: Any) -> Any:
     """Mean of the leaves, the comparisons being independent."""
     base = chances.shape[1]
@@ -137,9 +142,8 @@ def arrangement_values(
     opponents: Any,
     stakes: Any,
     places: Any,
-    below: Any,
+    all_below: Any,
     alone: Any,
-    kinds: Any,
     basis: Any,
     leaves: Any,
     hands: Any,
@@ -153,28 +157,21 @@ def arrangement_values(
         offsets, strengths, quads: a `CandidateBatch`.
         opponents, stakes: int64 (rows,), which row of the arrays below is each seat's.
         places: float64 (rows, k), where the known cards lie among the directions of `basis`.
-        below: float32 (opponents, others, hands, 743), chance that an opponent lays less than each strength.
-        alone: float32 (opponents, others, hands, 743), that it lays more, alone.
-        kinds: int64 (opponents, others), row of `basis` that fits each opponent.
-        basis: float64 (kinds, hands, 743, k), what known cards change about `below`.
+        all_below: float32 (opponents, hands, 743), chance that all opponents lay less than each strength.
+        alone: float32 (opponents, others, hands, 743), that one lays most alone, given that somebody lays more.
+        basis: float64 (hands, 743, k), what known cards change about `all_below`.
         leaves: float32 (stakes, options, quads, leaves), value of every leaf.
     """
-    base = below.shape[1] + 2
+    base = alone.shape[1] + 2
     chances = np.empty((_MOST_HANDS, base))
     room = np.empty(max(1, leaves.shape[3] // base))
     for row in range(start, stop):
         faced, stake = opponents[row], stakes[row]
         for i in range(offsets[row], offsets[row + 1]):
             for hand in range(hands):
+                strength = np.int64(strengths[i, hand])
                 _chances(
-                    np.int64(strengths[i, hand]),
-                    below[faced],
-                    alone[faced],
-                    kinds[faced],
-                    basis,
-                    hand,
-                    places[row],
-                    chances[hand],
+                    strength, all_below[faced, hand], alone[faced, :, hand], basis[hand], places[row], chances[hand]
                 )
             laid = min(np.int64(quads[i]), leaves.shape[2] - 1)
             for option in range(leaves.shape[1]):
@@ -187,9 +184,8 @@ def arrangement_chances(
     strengths: Any,
     opponents: Any,
     places: Any,
-    below: Any,
+    all_below: Any,
     alone: Any,
-    kinds: Any,
     basis: Any,
     chances: Any,
     start: Any,
@@ -198,14 +194,16 @@ def arrangement_chances(
     """Write who wins each comparison with each arrangement of many seats: float64 (m, hands, players + 1), nobody last.
 
     Args:
-        offsets, strengths, opponents, places, below, alone, kinds, basis: as `arrangement_values` takes them.
+        offsets, strengths, opponents, places, all_below, alone, basis: as `arrangement_values` takes them.
     """
     for row in range(start, stop):
         faced = opponents[row]
         for i in range(offsets[row], offsets[row + 1]):
             for hand in range(chances.shape[1]):
                 strength = np.int64(strengths[i, hand])
-                _chances(strength, below[faced], alone[faced], kinds[faced], basis, hand, places[row], chances[i, hand])
+                _chances(
+                    strength, all_below[faced, hand], alone[faced, :, hand], basis[hand], places[row], chances[i, hand]
+                )
 
 
 @kernel(nogil=True)

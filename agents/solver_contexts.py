@@ -1,7 +1,7 @@
 """What a decision stands in, as arrays for the solver's kernels: scores, turn order, history, and what follows from them.
 
-Cards apart, the value of an arrangement depends on whom one faces (what all players still need, and which opponents are
-known to have kept their hands) and on the stakes (the scores, the dealer, and who has called). Few of either are ever met
+Cards apart, the value of an arrangement depends on whom one faces (what all players still need, and what they said in the
+exchange) and on the stakes (the scores, the dealer, and who has called). Few of either are ever met
 (a game of three to 7 points has 343 scores), so each is worked out once and kept.
 """
 
@@ -16,13 +16,13 @@ import numpy.typing as npt
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.tables import rules_numbers
+from .solver_situations import situations_of
 from .solver_table import SolverTable, needs_states
 
 __all__ = ["Contexts", "Kept", "Objective"]
 
 Objective = Literal["win", "points"]
 Floats = npt.NDArray[np.float64]
-_FRESH, _KEPT = 0, 1
 _MOST_OPPONENTS, _MOST_STAKES = 2_000, 20_000
 
 
@@ -73,7 +73,7 @@ class Contexts:
     (array([0]), (1, 1, 4, 256))
 
     Attributes:
-        opponents: rows of `below`, `alone` and `kinds`, as `_kernels_solver.arrangement_values` takes them.
+        opponents: rows of `all_below` and `alone`, as `_kernels_solver.arrangement_values` takes them.
         stakes: rows of `leaves`; two options (pass, call) where crashes are called, one otherwise.
     """
 
@@ -87,30 +87,33 @@ class Contexts:
         self.opponents = Kept(self._faced, most=_MOST_OPPONENTS)
         self.stakes = Kept(self._stakes, most=_MOST_STAKES)
 
+    def situations(self, views: ViewBatch) -> npt.NDArray[np.int64]:
+        """Return each view's situation: int64 (n,)."""
+        return situations_of(self.rules, views.exchanges, views.dealer, views.seat)
+
     def rows_of(self, views: ViewBatch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return each view's row of `opponents` and of `stakes`: int64 (n,) both."""
         rules, n = self.rules, self.rules.players
         turn = (views.seat[:, None].astype(np.int64) + np.arange(n)) % n  # own seat first, then clockwise
         scores = np.take_along_axis(views.scores, turn, axis=1)
-        kept = np.take_along_axis(views.exchanges == 0, turn[:, 1:], axis=1)
         needs = np.minimum(rules.target - scores, self._table.cap)
         called = np.take_along_axis(views.calls == 1, turn[:, 1:], axis=1)
         dealer = (views.dealer.astype(np.int64) - views.seat) % n * self._dealer_counts
-        faced = self.opponents.rows_of(np.column_stack([needs, kept]).astype(np.int64))
+        faced = self.opponents.rows_of(np.column_stack([needs, self.situations(views)]).astype(np.int64))
         stakes = self.stakes.rows_of(np.column_stack([scores, dealer, called]).astype(np.int64))
         return faced, stakes
 
     def _faced(self, key: tuple[int, ...]) -> tuple[npt.NDArray[Any], ...]:
         n = self.rules.players
-        needs, kept = key[:n], key[n:]
-        kinds = [_KEPT if flag else _FRESH for flag in kept]
-        states = needs_states(self._table.cap, n)
-        below = []
+        needs, situation = key[:n], key[n]
+        numbers = needs_states(self._table.cap, n)
+        states = []
         for seat in range(1, n):
             others = sorted(need for other, need in enumerate(needs) if other != seat)
-            below.append(self._table.laid_below(kinds[seat - 1], states[(needs[seat], *others)]))
-        curves = np.stack(below)
-        return curves.astype(np.float32), _alone(curves).astype(np.float32), np.array(kinds, np.int64)
+            states.append(numbers[(needs[seat], *others)])
+        curves = np.stack([self._table.laid_below(situation, j, state) for j, state in enumerate(states)])
+        all_below = self._table.all_laid_below(situation, states)
+        return all_below.astype(np.float32), _alone(curves).astype(np.float32)
 
     def _stakes(self, key: tuple[int, ...]) -> tuple[npt.NDArray[Any], ...]:
         n = self.rules.players
@@ -157,7 +160,7 @@ class Contexts:
 
 
 def _alone(below: Floats) -> Floats:
-    """Chance that each opponent lays more than each strength and more than all other opponents.
+    """Chance that each opponent lays more than all other opponents, given that somebody lays more than each strength.
 
     Args:
         below: (others, hands, 743).
@@ -173,4 +176,6 @@ def _alone(below: Floats) -> Floats:
         wins[:, 0] = 0  # no hand wins nothing
         above = wins[:, ::-1].cumsum(axis=1)[:, ::-1]
         alone[j, :, :-2] = above[:, 1:]
+    somebody = 1.0 - np.prod(below[:, :, 1:], axis=0)  # more than 0, 1, ..., 741
+    alone[:, :, :-1] /= np.maximum(somebody, 1e-9)
     return alone

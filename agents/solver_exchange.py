@@ -1,10 +1,10 @@
 """Keep or exchange, by the chance to win the game: what `solver-fast` compares.
 
 **Keeping** is worth the best arrangement of the hand, on average over what those may still do who are asked later: each
-keeps as often as `percentile` does with as many kept before it. **Exchanging** is worth the best arrangement of a hand that
-is not known yet: the mean over sample hands at these scores and with this history, moved by the ranks that one gives up,
-which neither the new hand nor the others can hold (two linear fits over the sample). Both are valued as arrangements are;
-the exchange is taken where it is worth more.
+keeps as often as the policy itself does with as many kept before it. **Exchanging** is worth the best arrangement of a
+hand that is not known yet: the mean over sample hands at these scores and with this history, moved by the ranks that one
+gives up, which neither the new hand nor the others can hold (two linear fits over the sample). Both are valued as
+arrangements are; the exchange is taken where it is worth more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Exchanging"]
 
 Floats = npt.NDArray[np.float64]
 Values = Callable[[ViewBatch, CandidateBatch], Floats]
-_DEALT, _SAMPLE = 3072, 192
+_DEALT, _SAMPLE = 6144, 192
 _KEPT, _EXCHANGED, _UNKNOWN = 0, 1, -1
 _NUM_RANKS = 13
 
@@ -38,6 +38,7 @@ class Exchanging:
 
     Args:
         rules: the rules; they have an exchange.
+        keeps: float64 (players,), how often a hand is kept, by how many others have kept theirs before.
         values: of arrangements, (options, m), as `SolverFastPolicy.values`.
 
     Raises:
@@ -46,24 +47,26 @@ class Exchanging:
     >>> from .solver_fast import SolverFastPolicy
     >>> from .solver_table import find_solver_table
     >>> rules = CrashRules.preset("bga")
-    >>> exchanging = Exchanging(rules, SolverFastPolicy(rules, find_solver_table(rules)).values)
+    >>> table = find_solver_table(rules)
+    >>> exchanging = Exchanging(rules, table.keeps, SolverFastPolicy(rules, table).values)
     >>> [0.2 < share < 0.6 for share in exchanging.keeps]
     [True, True, True]
     """
 
-    def __init__(self, rules: CrashRules, values: Values) -> None:
+    def __init__(self, rules: CrashRules, keeps: Floats, values: Values) -> None:
         self.rules = rules
         self._values = values
         self._worth: dict[tuple[int, ...], tuple[float, Floats]] = {}
-        table, (views, given_up) = find_table(rules), self._hands()
+        self._at_even: dict[tuple[int, ...], tuple[Floats, float, Floats]] = {}
+        table, (views, given_up) = find_table(rules), _sample_hands(rules)
         found = views.undominated()
         plain = arrangement_values(found, table.win_chances(), rules=rules, weight=crash_weight(rules))
         best = np.maximum.reduceat(plain, found.offsets[:-1])
         # Evenly spaced by what they are worth to `percentile`: few stand for many.
-        some = np.argsort(best, kind="stable")[_DEALT // _SAMPLE // 2 :: _DEALT // _SAMPLE]
-        self._sample, self._given_up = views.select(some), given_up[some]
-        self.keeps: tuple[float, ...] = tuple(float((best >= below).mean()) for below in table.exchange_below)
-        """How often a hand is kept, by how many others have kept theirs before."""
+        self._some = np.argsort(best, kind="stable")[_DEALT // _SAMPLE // 2 :: _DEALT // _SAMPLE]
+        self._hands, self._given_up = views, given_up
+        self._few = views.select(self._some)
+        self.keeps: tuple[float, ...] = tuple(keeps.tolist())
 
     def choose(self, views: ViewBatch) -> Choices:
         """Return whether to exchange: bool (n,)."""
@@ -131,26 +134,44 @@ class Exchanging:
     def _worth_of(self, key: tuple[int, ...]) -> tuple[float, Floats]:
         """Mean value of a hand after an exchange, and how it moves with each card given up, by rank (0 on average).
 
-        The key: dealer, scores and what was said, by seats relative to the one that exchanges.
+        The key: dealer, scores and what was said, by seats relative to the one that exchanges. At even scores all sample
+        hands are valued; elsewhere few, whose values are nearly a line in those at even scores, and the rest follows it.
         """
         known = self._worth.get(key)
         if known is None:
-            n, rules, sample = self.rules.players, self.rules, self._sample
-            dealer, scores, exchanges = key[0], key[1 : 1 + n], key[1 + n :]
-            size = len(sample)
-            views = replace(
-                sample,
-                dealer=np.full(size, dealer, np.int8),
-                scores=np.tile(np.array(scores, np.int32), (size, 1)),
-                exchanges=np.tile(np.array(exchanges, np.int8), (size, 1)),
-            )
-            best = self._best(views)
-            knowing = self._best(replace(views, given_up=self._given_up))
+            n = self.rules.players
+            dealer, scores, said = key[0], key[1 : 1 + n], key[1 + n :]
+            usual, mean, slopes = self._worth_at_even(dealer, said)
+            few = self._knowing(self._few, self._given_up[self._some], dealer, scores, said)
+            away = usual[self._some] - usual[self._some].mean()
+            line = float((few * away).sum() / (away**2).sum())
+            known = float(few.mean() + line * (mean - usual[self._some].mean())), line * slopes
+            self._worth[key] = known
+        return known
+
+    def _worth_at_even(self, dealer: int, said: tuple[int, ...]) -> tuple[Floats, float, Floats]:
+        """Values of all sample hands at even scores, their mean, and how it moves with each card given up."""
+        known = self._at_even.get((dealer, *said))
+        if known is None:
+            rules, scores = self.rules, (0,) * self.rules.players
+            knowing = self._knowing(self._hands, self._given_up, dealer, scores, said)
+            best = self._best(_placed(self._hands, dealer, scores, said))
             # A card that is not given up is in the new hand with this chance; one that is, is not.
             chance_held = rules.cards_dealt / (len(rules.pack) - rules.cards_dealt)
-            slopes = self._slopes(self._given_up, knowing - best) - chance_held * self._slopes(views.cards, best)
-            known = self._worth[key] = (float(knowing.mean()), slopes)
+            slopes = self._slopes(self._given_up, knowing - best) - chance_held * self._slopes(self._hands.cards, best)
+            known = self._at_even[(dealer, *said)] = (knowing, float(knowing.mean()), slopes)
         return known
+
+    def _knowing(
+        self,
+        hands: ViewBatch,
+        given_up: npt.NDArray[np.int8],
+        dealer: int,
+        scores: tuple[int, ...],
+        said: tuple[int, ...],
+    ) -> Floats:
+        """Value of each hand where another was given up for it: float64 (n,)."""
+        return self._best(replace(_placed(hands, dealer, scores, said), given_up=given_up))
 
     def _best(self, views: ViewBatch) -> Floats:
         found = views.undominated()
@@ -166,27 +187,38 @@ class Exchanging:
         centred: Floats = np.where(in_pack, slopes - slopes[in_pack].mean(), 0.0)
         return centred
 
-    def _hands(self) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
-        """Views of hands, and hands given up for them: the first two of deals 0, 1, ... of seed 0."""
-        rules = self.rules
-        stream = DealStream(0)
-        size = rules.cards_dealt
-        dealt = [stream.shuffle(rules.pack, deal=deal, count=2 * size) for deal in range(_DEALT)]
-        cards, given_up = np.sort(np.array(dealt, np.int8).reshape(_DEALT, 2, size), axis=2).transpose(1, 0, 2)
-        cards = np.ascontiguousarray(cards)
-        nobody = np.full((_DEALT, rules.players), _UNKNOWN, np.int8)
-        views = ViewBatch(
-            rules=rules,
-            seat=np.zeros(_DEALT, np.int8),
-            phase=np.full(_DEALT, Phase.ARRANGE, np.int8),
-            dealer=np.zeros(_DEALT, np.int8),
-            to_act=np.ones(_DEALT, np.int8),
-            rounds_played=np.zeros(_DEALT, np.int32),
-            scores=np.zeros((_DEALT, rules.players), np.int32),
-            cards=cards,
-            given_up=np.full_like(cards, _UNKNOWN),
-            exchanges=nobody,
-            calls=nobody.copy(),
-            laid=np.full(_DEALT, _UNKNOWN, np.int32),
-        )
-        return views, np.ascontiguousarray(given_up)
+
+def _placed(hands: ViewBatch, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> ViewBatch:
+    """The same hands with this dealer, at these scores, after this was said."""
+    size = len(hands)
+    return replace(
+        hands,
+        dealer=np.full(size, dealer, np.int8),
+        scores=np.tile(np.array(scores, np.int32), (size, 1)),
+        exchanges=np.tile(np.array(said, np.int8), (size, 1)),
+    )
+
+
+def _sample_hands(rules: CrashRules) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
+    """Views of hands, and hands given up for them: the first two of deals 0, 1, ... of seed 0."""
+    stream = DealStream(0)
+    size = rules.cards_dealt
+    dealt = [stream.shuffle(rules.pack, deal=deal, count=2 * size) for deal in range(_DEALT)]
+    cards, given_up = np.sort(np.array(dealt, np.int8).reshape(_DEALT, 2, size), axis=2).transpose(1, 0, 2)
+    cards = np.ascontiguousarray(cards)
+    nobody = np.full((_DEALT, rules.players), _UNKNOWN, np.int8)
+    views = ViewBatch(
+        rules=rules,
+        seat=np.zeros(_DEALT, np.int8),
+        phase=np.full(_DEALT, Phase.ARRANGE, np.int8),
+        dealer=np.zeros(_DEALT, np.int8),
+        to_act=np.ones(_DEALT, np.int8),
+        rounds_played=np.zeros(_DEALT, np.int32),
+        scores=np.zeros((_DEALT, rules.players), np.int32),
+        cards=cards,
+        given_up=np.full_like(cards, _UNKNOWN),
+        exchanges=nobody,
+        calls=nobody.copy(),
+        laid=np.full(_DEALT, _UNKNOWN, np.int32),
+    )
+    return views, np.ascontiguousarray(given_up)

@@ -1,8 +1,8 @@
 """`solver-fast`: the arrangement with the best chance to win the game, in closed form.
 
-For each undominated arrangement the chance of every outcome of the round is worked out from what opponents lay: a
-distribution of strengths for each position, conditioned on the score, on who has kept a hand, and on the cards that one
-knows and they cannot hold. Positions are taken as independent of each other, and opponents too. Every outcome is settled
+For each undominated arrangement the chance of every outcome of the round is worked out from what opponents lay: for each
+position the distribution of the strongest of their hands, conditioned on the score, on what was said in the exchange, and
+on the cards that one knows and they cannot hold. Positions are taken as independent of each other. Every outcome is settled
 by the rules and valued by the winning chances at the scores that it leads to. Crashes are called, and hands exchanged
 (`solver_exchange`), where that value is higher.
 
@@ -51,7 +51,7 @@ class SolverFastPolicy(BaseAgent):
         self.table = table
         self._contexts = Contexts(rules, table, objective=objective)
         self._threads = threads
-        self._exchanging = Exchanging(rules, self.values) if rules.has_exchange else None
+        self._exchanging = Exchanging(rules, table.keeps, self.values) if rules.has_exchange else None
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the arrangement worth most, the first of equals: int32 (n,)."""
@@ -80,7 +80,7 @@ class SolverFastPolicy(BaseAgent):
         from . import _kernels_solver as kernels
 
         faced, stakes = self._contexts.rows_of(views)
-        below, alone, kinds = self._contexts.opponents.columns
+        all_below, alone = self._contexts.opponents.columns
         (leaves,) = self._contexts.stakes.columns
         values = np.empty((leaves.shape[1], len(found.partitions)))
         arguments = (
@@ -90,9 +90,8 @@ class SolverFastPolicy(BaseAgent):
             faced,
             stakes,
             self._places(views),
-            below,
+            all_below,
             alone,
-            kinds,
             self.table.card_basis,
             leaves,
             self.rules.hands,
@@ -143,9 +142,14 @@ class SolverFastPolicy(BaseAgent):
         """Where the known cards lie among the directions of the table: float64 (n, k)."""
         from . import _kernels_solver as kernels
 
-        features = np.empty((len(views), len(self.table.card_means)))
+        table = self.table
+        features = np.empty((len(views), table.card_means.shape[1]))
         split_rows(kernels.card_features, len(views), self._threads, views.cards, views.given_up, features)
-        places: Floats = (features - self.table.card_means) @ self.table.card_axes
+        situations = self._contexts.situations(views)
+        places = np.empty((len(views), table.card_axes.shape[2]))
+        for situation in np.unique(situations):
+            rows = situations == situation
+            places[rows] = (features[rows] - table.card_means[situation]) @ table.card_axes[situation]
         return places
 
 

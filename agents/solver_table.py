@@ -3,12 +3,15 @@
 A table is a JSON file in ``agents/data/solver`` made by ``prial tables solver``; arrays are packed (int16 with a scale,
 compressed, base64). It fits one set of rules, target and scoring included, since those decide what a point is worth.
 
-**What opponents lay.** ``below[kind][hand][s]`` is the chance that an opponent's hand at that position is weaker than
-strength `s`: of *fresh* and of *kept* hands (see `percentile_table`). Two things move it, both fitted, both added:
+**What opponents lay.** ``below[situation][j][hand][s]`` is the chance that the j-th opponent's hand at that position is
+weaker than strength `s`, after what was said in the exchange (`solver_situations`); ``all_below[situation][hand][s]``, that
+all opponents' hands are, which is more or less than the product: they share one pack. Two things move these:
 
-- the score: ``by_score @ score_basis``, by what the opponent and the others still need (needs above a cap count as the cap);
-- the cards one knows (own and given up), which no opponent holds: a linear fit on how many cards of each rank are known,
-  whether two and three, and the sizes of the suits; kept in its strongest directions (`card_basis`, `card_axes`).
+- the score moves each opponent's: ``by_score @ score_basis``, by what it and the others still need (needs above a cap count
+  as the cap), apart for those who kept a hand;
+- the cards one knows (own and given up), which no opponent holds, move `all_below`: a linear fit in each situation on how
+  many cards of each rank are known, whether two, three and four, the sizes of the suits, and how many runs the rest could
+  make; in its strongest directions (`card_basis`, `card_axes`).
 
 Sources: match equity as in backgammon (Kazaross and others); card removal as in poker; the fits are ours.
 """
@@ -19,9 +22,9 @@ import base64
 import json
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from itertools import combinations_with_replacement
 from pathlib import Path
@@ -32,21 +35,27 @@ import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
 from .equity_table import EquityTable
+from .solver_situations import keepers, num_situations
 
 __all__ = [
+    "NUM_FEATURES",
+    "NUM_RANKS",
+    "NUM_SUITS",
     "SOLVER_TABLE_FORMAT",
     "SolverTable",
     "SolverTableError",
     "find_solver_table",
     "needs_index",
     "needs_states",
-    "num_features",
     "read_solver_table",
     "shipped_solver_tables",
     "solver_options",
 ]
 
-SOLVER_TABLE_FORMAT = 1
+SOLVER_TABLE_FORMAT = 2
+NUM_RANKS, NUM_SUITS = 13, 4
+NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + (NUM_RANKS - 1)
+"""How many figures tell what a player knows of the pack (`_kernels_solver.card_features`)."""
 _CUTS = 743
 _MOST = 1e6  # of a scale: chances and what they are fitted by are small numbers
 _LEFT_OUT = ("name", "max_rounds")
@@ -94,26 +103,30 @@ def needs_index(scores: tuple[int, ...], target: int, cap: int) -> int:
     return needs_states(cap, len(scores))[(own, *sorted(rest))]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SolverTable:
     """The content of a table.
 
     Attributes:
         options: as `solver_options` gives them.
         equity: winning chances by score.
-        below: float64 (kinds, hands, 743), kind 0 fresh, 1 kept (with an exchange only).
+        keeps: float64 (players,), how often a hand is kept, by how many others have kept theirs before; 0 without exchange.
+        below: float64 (situations, others, hands, 743), others clockwise; one for all of them without an exchange.
+        all_below: float64 (situations, hands, 743).
         cap: largest need told apart.
-        by_score: float64 (states, a), states as `needs_states` numbers them.
+        by_score: float64 (groups, states, a), states as `needs_states` numbers them; group 1 has kept a hand, 0 has not.
         score_basis: float64 (a, hands, 743).
-        card_means: float64 (features,), subtracted from the features of known cards.
-        card_axes: float64 (features, k).
-        card_basis: float64 (kinds, hands, 743, k).
+        card_means: float64 (situations, features), subtracted from the features of known cards.
+        card_axes: float64 (situations, features, k).
+        card_basis: float64 (hands, 743, k).
         about: how it was made, in JSON values.
     """
 
     options: Mapping[str, Any]
     equity: EquityTable
+    keeps: Floats
     below: Floats
+    all_below: Floats
     cap: int
     by_score: Floats
     score_basis: Floats
@@ -126,12 +139,35 @@ class SolverTable:
         """Return whether it was made for such rules."""
         return dict(self.options) == solver_options(rules)
 
-    def laid_below(self, kind: int, state: int) -> Floats:
-        """Return the chance that a player lays less than each strength, cards aside: float64 (hands, 743)."""
-        curve = self.below[kind] + np.tensordot(self.by_score[state], self.score_basis, axes=1)
-        curve = np.maximum.accumulate(np.clip(curve, 0.0, 1.0), axis=1)
-        curve[:, 0], curve[:, -1] = 0.0, 1.0
-        return curve
+    def laid_below(self, situation: int, other: int, state: int) -> Floats:
+        """Return the chance that an opponent lays less than each strength, cards aside: float64 (hands, 743).
+
+        Args:
+            situation: of who asks.
+            other: which opponent, clockwise from 0.
+            state: of the opponent, as `needs_states` numbers them.
+        """
+        kept = keepers(self.rules)[situation, other + 1]
+        curve = self.below[situation, other % self.below.shape[1]]
+        return _rising(curve + np.tensordot(self.by_score[int(kept), state], self.score_basis, axes=1))
+
+    def all_laid_below(self, situation: int, states: Sequence[int]) -> Floats:
+        """Return the chance that all opponents lay less than each strength, cards aside: float64 (hands, 743).
+
+        Args:
+            situation: of who asks.
+            states: of the opponents, clockwise.
+        """
+        usual, here = np.ones((2, *self.all_below.shape[1:]))
+        for other, state in enumerate(states):
+            usual *= self.below[situation, other % self.below.shape[1]]
+            here *= self.laid_below(situation, other, state)
+        return _rising(self.all_below[situation] + here - usual)
+
+    @cached_property
+    def rules(self) -> CrashRules:
+        """The rules by its options."""
+        return CrashRules.from_dict(self.options)
 
     def to_json(self) -> str:
         """Return the text of its file."""
@@ -146,7 +182,14 @@ class SolverTable:
         return json.dumps(content, indent=1) + "\n"
 
 
-_ARRAYS = ("below", "by_score", "score_basis", "card_means", "card_axes", "card_basis")
+_ARRAYS = ("keeps", "below", "all_below", "by_score", "score_basis", "card_means", "card_axes", "card_basis")
+
+
+def _rising(curve: Floats) -> Floats:
+    """The curves as chances of less than 0, 1, ..., 742: from 0 to 1, never falling."""
+    rising: Floats = np.maximum.accumulate(np.clip(curve, 0.0, 1.0), axis=-1)
+    rising[..., 0], rising[..., -1] = 0.0, 1.0
+    return rising
 
 
 def _packed(values: Floats) -> dict[str, Any]:
@@ -201,19 +244,8 @@ def read_solver_table(text: str, where: str) -> SolverTable:
     return table
 
 
-def num_features(rules: CrashRules) -> int:
-    """Return how many figures tell what a player knows of the pack; those who gave up a hand have figures of their own.
-
-    >>> num_features(CrashRules.preset("online")), num_features(CrashRules.preset("bga"))
-    (44, 88)
-    """
-    from ._kernels_solver import NUM_FEATURES
-
-    return NUM_FEATURES * (2 if rules.has_exchange else 1)
-
-
 def _check_shapes(table: SolverTable) -> None:
-    rules = CrashRules.from_dict(table.options)
+    rules = table.rules
     if not table.fits(rules) or not table.equity.fits(rules):
         raise ValueError(f"options: expected those of its winning chances, got {dict(table.options)}")
     if type(table.cap) is not int or table.cap < 1:
@@ -221,16 +253,19 @@ def _check_shapes(table: SolverTable) -> None:
     for name in _ARRAYS:
         if getattr(table, name).ndim == 0:
             raise ValueError(f"{name}: expected an array, got one number")
-    kinds, hands = 2 if rules.has_exchange else 1, rules.hands
-    states, features = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1), num_features(rules)
+    hands, situations = rules.hands, num_situations(rules)
+    others, groups = (rules.players - 1, 2) if rules.has_exchange else (1, 1)
+    states = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1)
     a, k = table.by_score.shape[-1], table.card_axes.shape[-1]
     wanted = {
-        "card_means": (features,),
-        "below": (kinds, hands, _CUTS),
-        "by_score": (states, a),
+        "keeps": (rules.players,),
+        "card_means": (situations, NUM_FEATURES),
+        "below": (situations, others, hands, _CUTS),
+        "all_below": (situations, hands, _CUTS),
+        "by_score": (groups, states, a),
         "score_basis": (a, hands, _CUTS),
-        "card_axes": (features, k),
-        "card_basis": (kinds, hands, _CUTS, k),
+        "card_axes": (situations, NUM_FEATURES, k),
+        "card_basis": (hands, _CUTS, k),
     }
     for name, shape in wanted.items():
         if getattr(table, name).shape != shape:

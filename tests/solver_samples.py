@@ -5,19 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from prial.agents.equity_table import EquityTable, round_states
-from prial.agents.solver_table import SolverTable, needs_states, num_features, solver_options
+from prial.agents.solver_situations import num_situations
+from prial.agents.solver_table import NUM_FEATURES, SolverTable, needs_states, solver_options
 from prial.envs.crash.rules import CrashRules
 
 
 def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
-    """A table of nothing in particular: opponents lay a few strengths, shares are any that add up to 1."""
+    """A table of nothing in particular: opponents lay a few strengths, shares are any that add up to 1.
+
+    All of them lay less than a strength about as often as if they were independent, not quite.
+    """
     generator = np.random.default_rng(seed)
-    kinds, hands = 2 if rules.has_exchange else 1, rules.hands
-    below = np.zeros((kinds, hands, 743))
+    situations, hands = num_situations(rules), rules.hands
+    others, groups = (rules.players - 1, 2) if rules.has_exchange else (1, 1)
+    below = np.zeros((situations, others, hands, 743))
     for row in below.reshape(-1, 743):
         laid = generator.choice(np.arange(0, 742), 3, replace=False)
         masses = generator.dirichlet(np.ones(3))
         row[:] = [masses[laid < cut].sum() for cut in range(743)]
+    independent = below.prod(axis=1) if rules.has_exchange else below[:, 0] ** (rules.players - 1)
     ordered = rules.has_exchange or rules.has_calls
     states = round_states(rules.players, rules.target, ordered=ordered)
     shares = generator.dirichlet(np.ones(rules.players), len(states)).T
@@ -29,12 +35,14 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
     return SolverTable(
         options=solver_options(rules),
         equity=EquityTable.known(rules, shares),
+        keeps=generator.uniform(0.2, 0.6, rules.players) if rules.has_exchange else np.zeros(rules.players),
         below=below,
+        all_below=independent ** (0.9 if rules.players > 2 else 1.0),
         cap=cap,
-        by_score=np.zeros((len(needs_states(cap, rules.players)), 1)),
+        by_score=np.zeros((groups, len(needs_states(cap, rules.players)), 1)),
         score_basis=np.zeros((1, hands, 743)),
-        card_means=np.zeros(num_features(rules)),
-        card_axes=np.zeros((num_features(rules), 1)),
-        card_basis=np.zeros((kinds, hands, 743, 1)),
+        card_means=np.zeros((situations, NUM_FEATURES)),
+        card_axes=np.zeros((situations, NUM_FEATURES, 1)),
+        card_basis=np.zeros((hands, 743, 1)),
         about={},
     )

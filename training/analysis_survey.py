@@ -237,11 +237,11 @@ def _classes() -> npt.NDArray[np.int8]:
 
 def _won_curves(rules: CrashRules, analyst: Analyst, scores: Sequence[int]) -> Floats:
     """Chance to win each comparison by strength, cards aside, against hands like any other: float64 (hands, 742)."""
-    curves = np.ones((rules.hands, NUM_STRENGTHS + 1))
-    for seat in range(1, rules.players):
-        own_first = (*scores[seat:], *scores[:seat])
-        state = needs_index(own_first, rules.target, analyst.table.cap)
-        curves *= analyst.table.laid_below(0, state)[:, :-1]
+    states = [
+        needs_index((*scores[seat:], *scores[:seat]), rules.target, analyst.table.cap)
+        for seat in range(1, rules.players)
+    ]
+    curves = analyst.table.all_laid_below(0, states)[:, :-1]
     curves[:, 0] = 0.0
     return curves
 

@@ -27,7 +27,8 @@ from ..agents.percentile import Percentile
 from ..agents.percentile_table import find_table, shares_of
 from ..agents.protocol import Agent
 from ..agents.solver_fast import SolverFastPolicy
-from ..agents.solver_table import SolverTable, needs_states, num_features, solver_options
+from ..agents.solver_situations import keepers, situations_of
+from ..agents.solver_table import NUM_FEATURES, SolverTable, needs_states, solver_options
 from ..envs.crash.presets import load_rules, preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.vector import CrashVectorEnv
@@ -50,7 +51,10 @@ SolverProgress = Callable[[int, int, str], None]
 Floats = npt.NDArray[np.float64]
 _TABLES = 16_384  # played at once
 _CUTS = 743
-_SCORE_DIRECTIONS, _CARD_DIRECTIONS = 8, 10
+_SURVEYED = ("cards", "given_up", "dealer", "exchanges", "values")
+_SCORE_DIRECTIONS, _CARD_DIRECTIONS = 8, 12
+_ROUGHLY = 4  # winning chances come from so many times fewer rounds until the last iteration
+_KEEPS = 0.4  # of hands, about, before anything is counted
 _MOST_ASKED = 500  # scores at which decisions are asked for; others take the nearest
 _AGENT_BRANCH = 0x534F4C56  # keeps the agent's chance apart from any other branch of the same seed
 
@@ -62,14 +66,16 @@ class Survey:
     Attributes:
         scores: int32 (rounds, players), before the round.
         cards, given_up: int8 (rounds, players, cards).
-        kept: bool (rounds, players), who kept a hand that it was asked about.
+        dealers: int8 (rounds,).
+        exchanges: int8 (rounds, players), 0 kept, 1 exchanged, -1 not asked.
         values: uint64 (rounds, players), packed as in `prial.envs.crash.tables`.
     """
 
     scores: npt.NDArray[np.int32]
     cards: npt.NDArray[np.int8]
     given_up: npt.NDArray[np.int8]
-    kept: npt.NDArray[np.bool_]
+    dealers: npt.NDArray[np.int8]
+    exchanges: npt.NDArray[np.int8]
     values: npt.NDArray[np.uint64]
 
 
@@ -90,7 +96,7 @@ def survey(
     >>> seen.values.shape, bool((seen.values > 0).all())
     ((2, 3), True)
     """
-    columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in ("cards", "given_up", "exchanges", "values")}
+    columns: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in _SURVEYED}
     for part, start in enumerate(range(0, len(scores), _TABLES)):
         rows = np.asarray(scores[start : start + _TABLES])
         env = CrashVectorEnv(
@@ -113,7 +119,8 @@ def survey(
         scores=np.asarray(scores, np.int32),
         cards=joined["cards"],
         given_up=joined["given_up"],
-        kept=joined["exchanges"] == 0,
+        dealers=joined["dealer"],
+        exchanges=joined["exchanges"],
         values=joined["values"],
     )
 
@@ -167,7 +174,7 @@ def make_solver_table(
     report = progress or (lambda done, total, what: None)  # noqa: ARG005 (a report that goes nowhere)
     steps = 1 + 3 * iterations
     cap = min(rules.target, {2: 10, 3: 7, 4: 6, 5: 5}[rules.players]) if cap is None else cap
-    table = _first_table(rules, cap=cap, rounds=rounds, seed=seed)
+    table = _first_table(rules, cap=cap, rounds=-(-rounds // _ROUGHLY), seed=seed)
     report(1, steps, "winning chances of percentile")
     changes: list[dict[str, float]] = []
     for iteration in range(iterations):
@@ -181,7 +188,9 @@ def make_solver_table(
         everywhere = survey(policy, rules, scores, seed=branch + 1, threads=threads)
         table, more = _with_scores(table, rules, everywhere, step)
         report(3 * iteration + 3, steps, "what is laid at each score")
-        equity = _equity(SolverFastPolicy(rules, table), rules, rounds=rounds, seed=branch + 2)
+        last = iteration == iterations - 1
+        deals_each = rounds if last else -(-rounds // _ROUGHLY)
+        equity = _equity(SolverFastPolicy(rules, table), rules, rounds=deals_each, seed=branch + 2)
         moved = float(np.abs(equity.shares - table.equity.shares).max())
         table = replace(table, equity=equity)
         changes.append({**explained, **more, "equity_change": moved})
@@ -216,20 +225,24 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
     """What `percentile` knows: no score, no cards, and the winning chances of percentile itself."""
     counts = find_table(rules)
     shares = [shares_of(counts.fresh)] + ([] if counts.kept is None else [shares_of(counts.kept)])
-    below = np.zeros((len(shares), rules.hands, _CUTS))
+    curves = np.zeros((len(shares), rules.hands, _CUTS))
     for kind, share in enumerate(shares):
-        below[kind, :, 1:] = np.cumsum(share[: rules.hands], axis=1)
-    features = num_features(rules)
+        curves[kind, :, 1:] = np.cumsum(share[: rules.hands], axis=1)
+    kept = keepers(rules)[:, 1:].astype(np.int64)
+    below = curves[kept]
+    situations, groups = len(kept), 2 if rules.has_exchange else 1
     return SolverTable(
         options=solver_options(rules),
         equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
-        below=below,
+        keeps=np.full(rules.players, _KEEPS if rules.has_exchange else 0.0),
+        below=below if rules.has_exchange else below[:, :1],
+        all_below=below.prod(axis=1),
         cap=cap,
-        by_score=np.zeros((len(needs_states(cap, rules.players)), 1)),
+        by_score=np.zeros((groups, len(needs_states(cap, rules.players)), 1)),
         score_basis=np.zeros((1, rules.hands, _CUTS)),
-        card_means=np.zeros(features),
-        card_axes=np.zeros((features, 1)),
-        card_basis=np.zeros((len(shares), rules.hands, _CUTS, 1)),
+        card_means=np.zeros((situations, NUM_FEATURES)),
+        card_axes=np.zeros((situations, NUM_FEATURES, 1)),
+        card_basis=np.zeros((rules.hands, _CUTS, 1)),
         about={},
     )
 
@@ -258,70 +271,106 @@ def _curves(strengths: npt.NDArray[np.int64], weights: Floats | None = None) -> 
     return curves
 
 
+def _situations(rules: CrashRules, seen: Survey) -> npt.NDArray[np.int64]:
+    """Situation of each seat in each round: (rounds, players)."""
+    seats = [np.full(len(seen.scores), seat) for seat in range(rules.players)]
+    return np.stack([situations_of(rules, seen.exchanges, seen.dealers, seat) for seat in seats], axis=1)
+
+
+def _keeps(rules: CrashRules, seen: Survey) -> Floats:
+    """How often those who were asked kept their hand, by how many had kept theirs before: (players,)."""
+    found = np.zeros(rules.players)
+    if rules.has_exchange:
+        asked, kept = seen.exchanges >= 0, seen.exchanges == 0
+        before = np.zeros_like(asked, np.int64)
+        if rules.players > 2:  # two choose without knowing the other's choice
+            place = (np.arange(rules.players) - seen.dealers[:, None] - 1) % rules.players
+            before = np.where(asked, place, 0)
+        for number in range(rules.players):
+            some = asked & (before == number)
+            found[number] = kept[some].mean() if some.any() else kept[asked].mean()
+    return found
+
+
 def _with_cards(
     table: SolverTable, rules: CrashRules, seen: Survey, step: float
 ) -> tuple[SolverTable, dict[str, float]]:
-    """The table with what is laid at even scores, and a linear fit of it on the cards that another player knows."""
-    from ..agents import _kernels_solver as kernels
-
-    n, size = rules.players, rules.cards_dealt
-    flat = seen.cards.reshape(-1, size)
-    features = np.ones((len(flat), num_features(rules) + 1))
-    kernels.card_features(flat, seen.given_up.reshape(-1, size), features[:, 1:], 0, len(flat))
-    features[:, 1:] -= features[:, 1:].mean(axis=0)
-    by_seat = features.reshape(-1, n, features.shape[1])
-    covariance = np.cov(features[:, 1:], rowvar=False)
-    sizes, directions = np.linalg.eigh(covariance)
-    usable = sizes > 1e-6 * sizes.max()
-    half = directions[:, usable] * np.sqrt(sizes[usable])
-    unhalf = directions[:, usable] / np.sqrt(sizes[usable])
-    means = _feature_means(seen, rules)
-    kinds = len(table.below)
-    below = np.empty_like(table.below)
-    slopes = np.zeros((kinds, rules.hands, _CUTS, half.shape[1]))
-    strengths = _strengths(seen.values, rules.hands)
-    for kind in range(kinds):
-        laid = seen.kept if kind else ~seen.kept if kinds > 1 else np.ones_like(seen.kept)
-        whitened, samples = [], []
-        for seat in range(n):
-            for other in range(n):
-                if other != seat:
-                    rows = np.flatnonzero(laid[:, other])
-                    whitened.append(by_seat[rows, seat, 1:] @ unhalf)
-                    samples.append(strengths[rows, other])
-        known, sample = np.concatenate(whitened), np.concatenate(samples)
-        below[kind] = _curves(sample)
-        gram = known.T @ known + 1e-9 * np.eye(known.shape[1])
-        centre = known.sum(axis=0)
-        for hand in range(rules.hands):
-            sums = np.zeros((_CUTS, known.shape[1]))
-            for column in range(known.shape[1]):
-                counts = np.bincount(sample[:, hand], known[:, column], _CUTS - 1)
-                sums[1:, column] = np.cumsum(counts)
-            # Least squares of 1[laid < s] on the features, the mean taken out.
-            sums -= below[kind, hand][:, None] * centre
-            slopes[kind, hand] = np.linalg.solve(gram, sums.T).T
-    _, lengths, rows = np.linalg.svd(slopes.reshape(-1, slopes.shape[-1]), full_matrices=False)
-    keep = rows[:_CARD_DIRECTIONS]
+    """The table with what is laid at even scores in each situation, and a linear fit of it on the cards one knows."""
+    n, hands, situations = rules.players, rules.hands, len(table.below)
+    features = _features(seen, rules).reshape(-1, n, NUM_FEATURES)
+    where, strengths = _situations(rules, seen), _strengths(seen.values, hands)
+    below, all_below = table.below.copy(), table.all_below.copy()
+    means = np.zeros((situations, NUM_FEATURES))
+    slopes: list[Floats] = []
+    spreads: list[Floats] = []
+    weights = np.zeros(situations)
+    for situation in range(situations):
+        rows, seats = np.nonzero(where == situation)
+        weights[situation] = len(rows)
+        if len(rows) <= 2 * NUM_FEATURES:  # hardly ever met, and nothing is fitted to so few
+            slopes.append(np.zeros((hands, _CUTS, 1)))
+            spreads.append(np.zeros((NUM_FEATURES, 1)))
+            continue
+        others = strengths[rows[:, None], (seats[:, None] + np.arange(1, n)) % n]  # (m, others, hands)
+        if below.shape[1] == 1:
+            below[situation, 0] = _curves(others.reshape(-1, hands))
+        else:
+            below[situation] = [_curves(others[:, j]) for j in range(n - 1)]
+        strongest = others.max(axis=1)
+        all_below[situation] = _curves(strongest)
+        known = features[rows, seats]
+        means[situation] = known.mean(axis=0)
+        known = known - means[situation]
+        sizes, directions = np.linalg.eigh(known.T @ known / len(known))
+        usable = sizes > 1e-6 * sizes.max()
+        spread = directions[:, usable] / np.sqrt(sizes[usable])
+        spreads.append(spread)
+        slopes.append(_slopes(strongest, known @ spread))
+    # Directions that matter most often, shared by all situations.
+    shares = np.sqrt(weights / weights.sum())
+    stacked = np.concatenate(
+        [share * slope.reshape(hands * _CUTS, -1) for share, slope in zip(shares, slopes, strict=True)], axis=1
+    )
+    basis, lengths, _ = np.linalg.svd(stacked, full_matrices=False)
+    basis = basis[:, :_CARD_DIRECTIONS]
     explained = float((lengths[:_CARD_DIRECTIONS] ** 2).sum() / max((lengths**2).sum(), 1e-30))
+    axes = [
+        spread @ (basis.T @ slope.reshape(hands * _CUTS, -1)).T for spread, slope in zip(spreads, slopes, strict=True)
+    ]
     fitted = replace(
         table,
+        keeps=_keeps(rules, seen),
         below=table.below + step * (below - table.below),
+        all_below=table.all_below + step * (all_below - table.all_below),
         card_means=means,
-        card_axes=unhalf @ keep.T,
-        card_basis=slopes @ keep.T,
+        card_axes=np.stack(axes),
+        card_basis=basis.reshape(hands, _CUTS, -1),
     )
     return fitted, {"cards_explained": explained}
 
 
-def _feature_means(seen: Survey, rules: CrashRules) -> Floats:
+def _slopes(strengths: npt.NDArray[np.int64], known: Floats) -> Floats:
+    """Least squares of "less than strength s" on features, white and 0 on average: float64 (hands, 743, features).
+
+    Args:
+        strengths: (m, hands). known: (m, features).
+    """
+    slopes = np.zeros((strengths.shape[1], _CUTS, known.shape[1]))
+    for hand in range(strengths.shape[1]):
+        for column in range(known.shape[1]):
+            sums = np.bincount(strengths[:, hand], known[:, column], _CUTS - 1)
+            slopes[hand, 1:, column] = np.cumsum(sums) / len(known)
+    return slopes
+
+
+def _features(seen: Survey, rules: CrashRules) -> Floats:
+    """What each seat knows of the pack: (rounds * players, features)."""
     from ..agents import _kernels_solver as kernels
 
     flat = seen.cards.reshape(-1, rules.cards_dealt)
-    features = np.empty((len(flat), num_features(rules)))
+    features = np.empty((len(flat), NUM_FEATURES))
     kernels.card_features(flat, seen.given_up.reshape(-1, rules.cards_dealt), features, 0, len(flat))
-    means: Floats = features.mean(axis=0)
-    return means
+    return features
 
 
 def _with_scores(
@@ -340,17 +389,27 @@ def _with_scores(
             for key in different
         ]
         numbers[:, seat] = np.array(of_state)[inverse.reshape(-1)]
-    flat, laid = numbers.reshape(-1), strengths.reshape(-1, rules.hands)
+    laid = strengths.reshape(-1, rules.hands)
+    groups = len(table.by_score)
+    flat = (numbers + len(states) * (seen.exchanges == 0) * (groups > 1)).reshape(-1)
     order = np.argsort(flat, kind="stable")
-    bounds = np.searchsorted(flat[order], np.arange(len(states) + 1))
-    curves = np.array([_curves(laid[order[bounds[i] : bounds[i + 1]]]) for i in range(len(states))])
+    bounds = np.searchsorted(flat[order], np.arange(groups * len(states) + 1))
     even = states[(cap,) * n]
-    shifts = curves - curves[even]
+    shifts = np.zeros((groups, len(states), rules.hands, _CUTS))
+    for group in range(groups):
+        usual = group * len(states) + even
+        if bounds[usual] == bounds[usual + 1]:
+            continue
+        at_even = _curves(laid[order[bounds[usual] : bounds[usual + 1]]])
+        for state in range(len(states)):
+            one = group * len(states) + state
+            if bounds[one] < bounds[one + 1]:
+                shifts[group, state] = _curves(laid[order[bounds[one] : bounds[one + 1]]]) - at_even
     before = np.tensordot(table.by_score, table.score_basis, axes=1)
-    mixed = (before + step * (shifts - before)).reshape(len(states), -1)
+    mixed = (before + step * (shifts - before)).reshape(groups * len(states), -1)
     left, lengths, basis = np.linalg.svd(mixed, full_matrices=False)
     k = min(_SCORE_DIRECTIONS, len(lengths))
     explained = float((lengths[:k] ** 2).sum() / max((lengths**2).sum(), 1e-30))
-    by_score = left[:, :k] * lengths[:k]
+    by_score = (left[:, :k] * lengths[:k]).reshape(groups, len(states), k)
     fitted = replace(table, by_score=by_score, score_basis=basis[:k].reshape(k, rules.hands, _CUTS))
     return fitted, {"scores_explained": explained, "largest_shift": float(np.abs(mixed).max())}

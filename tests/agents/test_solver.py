@@ -223,9 +223,9 @@ def test_agent_passes_the_check(rules: CrashRules) -> None:
 
 
 def test_cards_given_up_count() -> None:
-    """Twenty-six cards are in nobody else's hand, aces and kings among them: the running flush goes first."""
+    """Twenty-six cards are in nobody else's hand, all but one ace among them: two ace-two-threes beat the prial of aces."""
     rules = CrashRules.preset("bga")
-    cards, given_up = "2d 2s 3c 4c 5d 7c 9h Td Jc Jd Qd Qs Ac", "2h 3d 3h 6c 8c 8h 9c Th Js Kd Kh Ad Ah"
+    cards, given_up = "2c 2h 3d 3s 4d 5h 7s Th Jc Qc Ad Ah As", "2d 3h 4c 4h 6c 7d 7h 8c 9s Tc Qd Qs Kd"
     rest = sorted(set(rules.pack) - {card.id for card in (*parse_cards(cards), *parse_cards(given_up))})
     hands = [format_cards(rest[:13]), format_cards(rest[13:]), given_up]
     game = Game.from_deal(rules, hands, spares=[cards], dealer=1)
@@ -236,9 +236,9 @@ def test_cards_given_up_count() -> None:
     def laid(action: int) -> list[str]:
         return [format_cards([held[slot] for slot in slots]) for _, slots in laid_triples(action, held, rules)]
 
-    assert laid(SolverFast().act(view, rng())) == ["2s 3c Ac", "Td Jd Qs", "2d 5d Qd", "4c 7c Jc"]
+    assert laid(SolverFast().act(view, rng())) == ["Ad Ah As", "Th Jc Qc", "3d 4d 5h", "2c 2h 7s"]
     for seed in range(3):
-        assert laid(Solver().act(view, rng(seed))) == ["Td Jd Qd", "2d 3c Ac", "4c 7c Jc"]
+        assert laid(Solver().act(view, rng(seed))) == ["2c 3d Ad", "2h 3s Ah", "Th Jc Qc"]
 
 
 def test_calls_are_weighed_too() -> None:

@@ -50,23 +50,47 @@ def masses_of(curve: np.ndarray) -> list[tuple[int, float]]:
     return [(int(s), float(chances[s])) for s in np.flatnonzero(chances > 1e-12)]
 
 
+def situation_of(view: PlayerView) -> int:
+    """The situation by walking through the turn order as RULES section 3 has it."""
+    n, me = view.rules.players, view.seat
+    if not view.rules.has_exchange:
+        return 0
+    if n == 2:
+        return 2 * bool(view.exchanges[me]) + bool(view.exchanges[1 - me])
+    order = [(view.dealer + 1 + place) % n for place in range(n)]
+    course = next((place for place, seat in enumerate(order) if view.exchanges[seat]), n)
+    return 3 * course + order.index(me)
+
+
+def slow_winners(view: PlayerView, table: SolverTable, hand: int, strength: int) -> dict[int, float]:
+    """Who wins one comparison: what each opponent lays is enumerated; how often all lay less is the table's own."""
+    n, me = view.rules.players, view.seat
+    situation = situation_of(view)
+    others = [(me + 1 + j) % n for j in range(n - 1)]
+    curves = [table.below[situation, j % table.below.shape[1], hand] for j in range(n - 1)]
+    alone = dict.fromkeys(others, 0.0)
+    somebody = 0.0
+    for laid in product(*(masses_of(curve) for curve in curves)):
+        chance = float(np.prod([mass for _, mass in laid]))
+        strengths = [s for s, _ in laid]
+        best = max(strengths)
+        if best > strength:
+            somebody += chance
+            if strengths.count(best) == 1:
+                alone[others[strengths.index(best)]] += chance
+    own = float(table.all_below[situation, hand, strength]) if strength else 0.0
+    more = 1.0 - float(table.all_below[situation, hand, strength + 1])
+    winners = {me: own, **{seat: more * chance / somebody if somebody else 0.0 for seat, chance in alone.items()}}
+    winners[-1] = 1.0 - sum(winners.values())
+    return winners
+
+
 def slow_value(
     view: PlayerView, table: SolverTable, strengths: list[int], quads: int, *, called: bool, points: bool
 ) -> float:
     """The value by enumerating what each opponent lays at each position, each outcome settled by `settle_round`."""
     rules, n, me = view.rules, view.rules.players, view.seat
-    per_hand: list[dict[int, float]] = []
-    for hand in range(rules.hands):
-        others = [seat for seat in range(n) if seat != me]
-        kinds = [1 if view.exchanges[seat] is False else 0 for seat in others]
-        winners: dict[int, float] = {}
-        for laid in product(*(masses_of(table.below[kind, hand]) for kind in kinds)):
-            column = {me: strengths[hand], **{seat: s for seat, (s, _) in zip(others, laid, strict=True)}}
-            best = max(column.values())
-            top = [seat for seat, s in column.items() if s == best]
-            winner = top[0] if best > 0 and len(top) == 1 else -1
-            winners[winner] = winners.get(winner, 0.0) + float(np.prod([chance for _, chance in laid]))
-        per_hand.append(winners)
+    per_hand = [slow_winners(view, table, hand, strengths[hand]) for hand in range(rules.hands)]
     total = 0.0
     order = [(view.dealer + 1 + place) % n for place in range(n)]
     calls = [called if seat == me else bool(view.calls[seat]) for seat in range(n)]
@@ -178,10 +202,10 @@ def test_a_crash_is_called_where_it_is_worth_more(rules: CrashRules) -> None:
 def test_known_cards_move_the_chances() -> None:
     rules = CrashRules.preset("online", players=2)
     table = random_table(rules)
-    basis = np.zeros((1, 4, 743, 1))
-    basis[..., 1:-1, :] = 0.05
-    axes = np.zeros((44, 1))
-    axes[12] = 1.0  # aces known
+    basis = np.zeros((4, 743, 1))
+    basis[:, 1:-1] = 0.05
+    axes = np.zeros((1, 69, 1))
+    axes[0, 12] = 1.0  # aces known
     moved = replace(table, card_basis=basis, card_axes=axes)
     aces = ViewBatch.of(
         [
@@ -210,7 +234,11 @@ def test_a_table_ships_for_every_rule_set_and_number_of_players(name: str) -> No
         .about["command"]
         .startswith(f"prial tables solver --rules {rules.name} --players {rules.players}")
     )
-    curves = np.array([table.laid_below(0, state) for state in range(0, len(table.by_score), 7)])
+    situations = range(len(table.below))
+    curves = np.array(
+        [table.laid_below(one, 0, state) for one in situations for state in range(0, table.by_score.shape[1], 7)]
+        + [table.all_laid_below(one, [state] * (rules.players - 1)) for one in situations for state in (0, 5)]
+    )
     assert (np.diff(curves, axis=2) >= 0).all()
     assert (curves[..., 0] == 0).all()
     assert (curves[..., -1] == 1).all()
@@ -253,7 +281,7 @@ def test_a_table_survives_its_file() -> None:
         (lambda c: c.update(format=99), "format 99; this version reads"),
         (lambda c: c["below"].update(shape=[1, 2, 3]), "expected 12 bytes"),
         (lambda c: c["below"].update(int16="!!"), "is no solver table"),
-        (lambda c: c["card_axes"].update(shape=[1, 44]), "card_axes: expected"),
+        (lambda c: c["card_axes"].update(shape=[1, 69]), "card_axes: expected"),
         (lambda c: c.update(equity="AAAA"), "winning chances"),
         (lambda c: c.update(options={"players": 3}), "options"),
         (lambda c: c.update(cap=7.9), "cap: expected a whole number"),

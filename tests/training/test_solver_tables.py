@@ -44,7 +44,9 @@ def test_a_survey_is_what_games_lay(name: str) -> None:
             seat = game.pending[0]
             game.step(agent.act(view_of(game, seat), rng), seat)
         assert [tuple(hand) for hand in seen.cards[row].tolist()] == list(game.hands)
-        assert seen.kept[row].tolist() == [choice is False for choice in game.exchanges]
+        said = [-1 if choice is None else int(choice) for choice in game.exchanges]
+        assert seen.exchanges[row].tolist() == said
+        assert int(seen.dealers[row]) == game.dealer
         for seat in range(3):
             laid = candidates_of(int(game.laid[seat] or 0), game.hands[seat], rules)
             shifts = [48, 36, 24, 12]
@@ -70,20 +72,19 @@ def test_the_fits_find_what_is_there() -> None:
     aces = (seen.cards[:, 0] >= 48).sum(axis=1)
     strengths = (seen.values[:, 1] >> np.uint64(48) & np.uint64(0xFFF)).astype(int)
     cut = int(np.median(strengths))
-    features = np.empty((len(aces), 44))
+    features = np.empty((len(aces), 69))
     from prial.agents import _kernels_solver as kernels
 
     kernels.card_features(seen.cards[:, 0], seen.given_up[:, 0], features, 0, len(aces))
-    predicted = (
-        fitted.below[0, 0, cut] + (features - fitted.card_means) @ fitted.card_axes @ fitted.card_basis[0, 0, cut]
-    )
+    by_card = (features - fitted.card_means[0]) @ fitted.card_axes[0]
+    predicted = fitted.all_below[0, 0, cut] + by_card @ fitted.card_basis[0, cut]
     for some in (aces == 0, aces >= 2):
         assert predicted[some].mean() == pytest.approx((strengths[some] < cut).mean(), abs=0.02)
     scores = np.repeat(np.array([[0, 0], [6, 6]]), 8000, axis=0)
     everywhere = survey(agents.make("greedy"), rules, scores, seed=5)
     shifted, more = _with_scores(fitted, rules, _all_states(everywhere, rules, table.cap), 1.0)
     assert more["largest_shift"] >= 0
-    assert shifted.by_score.shape[0] == len(needs_states(table.cap, 2))
+    assert shifted.by_score.shape[:2] == (1, len(needs_states(table.cap, 2)))
 
 
 def _all_states(seen: object, rules: CrashRules, cap: int) -> object:
