@@ -29,7 +29,9 @@ const ort = runtime();
 
 export async function load(path) {
   if (ort.env.wasm) ort.env.wasm.numThreads = 1; // more need a page that is isolated, and bring nothing here
-  return ort.InferenceSession.create(readFileSync(path), { intraOpNumThreads: 1, logSeverityLevel: 3 });
+  // onnxruntime before 1.19 answers wrongly with memory patterns.
+  const options = { intraOpNumThreads: 1, enableMemPattern: false, logSeverityLevel: 3 };
+  return ort.InferenceSession.create(readFileSync(path), options);
 }
 
 /** All answers for one decision. Every list is as long as the rules want it; what has not happened is -1. */

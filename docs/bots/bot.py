@@ -26,6 +26,7 @@ class Bot:
     def __init__(self, path):
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
+        options.enable_mem_pattern = False  # onnxruntime before 1.19 answers wrongly with it
         self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self.about = json.loads(self.session.get_modelmeta().custom_metadata_map["prial"])
         self.rules = self.about["rules"]
