@@ -28,7 +28,7 @@ __all__ = ["ValueNetwork", "weight_shapes"]
 
 Floats = npt.NDArray[np.float32]
 # Rows at once: products of larger matrices start threads of their own, which take the cores from all others.
-_ROWS = 96
+_ROWS = 24
 
 
 def weight_shapes(*, width: int, hats: int) -> dict[str, tuple[int, ...]]:
