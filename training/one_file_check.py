@@ -18,7 +18,7 @@ from ..envs.crash.rules import CrashRules
 
 __all__ = ["Agreement", "compare", "random_views"]
 
-_TIE = 1e-3
+_TIE = 1e-4
 """Up to how much two answers differ in value, in points, and count as worth the same: float32 sums in another order."""
 _CHUNK = 256
 Progress = Callable[[int, int], None]
