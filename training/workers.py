@@ -1,11 +1,14 @@
 """Numbered pieces of work on several processes, the same on every system (spawned, never forked).
 
-Ctrl-C ends the workers without a word from them; a worker that is killed is noticed, not waited for.
+Ctrl-C ends the workers without a word from them; a worker that is killed is noticed, not waited for. When the process
+that started them is killed, they end too.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import multiprocessing.connection
+import os
 import signal
 import sys
 import threading
@@ -64,7 +67,16 @@ def _uninterrupted() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it went; nobody would take what it finds."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    multiprocessing.connection.wait([parent.sentinel])
+    os._exit(1)
+
+
 def _start(plan: object, make_state: Callable[[Any], object], stop: Event, counter: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     # The default action ends the process at once and silently, inside a compiled kernel too.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout = sys.stderr  # the output is the command's; an agent that prints does not spoil it
