@@ -158,8 +158,8 @@ def test_the_command_writes_the_same_file_for_the_same_seed(tmp_path: Path) -> N
     ("words", "message"),
     [
         (("run", "--vectors", "v.jsonl"), "--vectors is written instead of a network; leave out 'run'"),
-        ((), "expected RUN and OUT.onnx, or --vectors FILE"),
-        (("run",), "expected RUN and OUT.onnx, or --vectors FILE"),
+        ((), "expected AGENT or RUN and OUT.onnx, or --vectors FILE"),
+        (("run",), "expected AGENT or RUN and OUT.onnx, or --vectors FILE"),
     ],
 )
 def test_what_the_command_refuses(words: tuple[str, ...], message: str) -> None:
