@@ -11,7 +11,7 @@ from ..envs.kernel_cache import kernel
 
 
 @kernel(nogil=True)
-def _share_at(dense: Any, ordered: Any, target: Any, scores: Any, dealer: Any, seat: Any) -> Any:
+def share_at(dense: Any, ordered: Any, target: Any, scores: Any, dealer: Any, seat: Any) -> Any:
     """Win share of a seat at the start of a round, from `EquityTable.dense` laid flat."""
     n = len(scores)
     first = (dealer + 1) % n if ordered else seat
@@ -66,5 +66,5 @@ def value_arrangements(
                 best = room.now.max()
                 figure = 1.0 / (room.now == best).sum() if room.now[seat] == best else 0.0
             else:
-                figure = _share_at(dense, ordered, r.target, room.now, (s.dealer[t] + 1) % n, seat)
+                figure = share_at(dense, ordered, r.target, room.now, (s.dealer[t] + 1) % n, seat)
             worth[starts[t] + number] = figure

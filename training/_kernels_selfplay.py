@@ -6,20 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..agents._kernels_worlds import share_at
 from ..envs.crash._kernels_search import FIELD
 from ..envs.crash._kernels_settling import NO_REASON, comparison_winners, settle_winners
 from ..envs.kernel_cache import kernel
-
-
-@kernel(nogil=True)
-def _share_of(dense: Any, ordered: Any, target: Any, now: Any, dealer: Any, seat: Any) -> Any:
-    """Win share of a seat once a round has left these scores; the deal passes on."""
-    n = len(now)
-    first = (dealer + 2) % n if ordered else seat
-    index = (seat - first) % n if ordered else 0
-    for place in range(n):
-        index = index * target + now[(first + place) % n]
-    return dense[index]
 
 
 @kernel(nogil=True)
@@ -77,5 +67,5 @@ def value_candidates(
                 elif reason != NO_REASON:
                     worth[row] = won[seat] / won.sum()
                 else:
-                    worth[row] = _share_of(dense, ordered, r.target, now, np.int64(dealer[t]), seat)
+                    worth[row] = share_at(dense, ordered, r.target, now, np.int64(dealer[t] + 1) % n, seat)
             values[seat], quads[seat], said[seat] = kept, had, spoke

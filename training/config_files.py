@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
+import json
+import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from ..envs.crash.rules import RulesError
 from ..envs.yaml_text import YamlError, read_yaml
 
-__all__ = ["ConfigFileError", "load_config", "shipped_configs", "validated"]
+__all__ = ["ConfigFileError", "Device", "config_key", "load_config", "shipped_configs", "validated"]
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _known_device(device: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?|mps", device):
+        raise ValueError("expected auto, cpu, cuda, cuda:N (such as cuda:0) or mps")
+    return device
+
+
+Device = Annotated[str, AfterValidator(_known_device)]
+"""A torch device, by name."""
+
+
+def config_key(config: BaseModel) -> str:
+    """Return a short hash of everything but the seed, for the name of a run.
+
+    >>> from .selfplay_config import SelfPlayConfig
+    >>> config_key(SelfPlayConfig(seed=1)) == config_key(SelfPlayConfig(seed=2)) != config_key(SelfPlayConfig(width=8))
+    True
+    """
+    content = json.dumps(config.model_dump(exclude={"seed"}), sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:8]
 
 
 class ConfigFileError(ValueError):

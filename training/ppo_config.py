@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
-import json
-import re
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -16,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules, RulesError
 from ..envs.yaml_text import YamlError, read_yaml
+from .config_files import Device, config_key
 
 if TYPE_CHECKING:
     from .run_folder import RunFolder
@@ -67,15 +65,8 @@ class PPOConfig(BaseModel):
     )
     checkpoint_every: Positive = Field(10_000, description="steps between two checkpoints")
     seed: int = Field(1, ge=0, lt=2**63, description="of everything drawn in training; evaluation uses another branch")
-    device: str = Field("cpu", description="torch device: auto, cpu, cuda, cuda:N or mps")
+    device: Device = Field("cpu", description="torch device: auto, cpu, cuda, cuda:N or mps")
     threads: int = Field(1, ge=1, le=1024, description="threads of torch in the learner")
-
-    @field_validator("device")
-    @classmethod
-    def _known_device(cls, device: str) -> str:
-        if not re.fullmatch(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?|mps", device):
-            raise ValueError("expected auto, cpu, cuda, cuda:N (such as cuda:0) or mps")
-        return device
 
     @field_validator("rule_options")
     @classmethod
@@ -103,8 +94,7 @@ class PPOConfig(BaseModel):
     @property
     def key(self) -> str:
         """A short hash of everything but the seed, for the name of a run."""
-        content = json.dumps(self.model_dump(exclude={"seed"}), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:8]
+        return config_key(self)
 
     def made_rules(self) -> CrashRules:
         """Return the rules that are played."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules
-from .config_files import load_config
+from .config_files import Device, config_key, load_config
 
 __all__ = ["SelfPlayConfig", "Setting", "UpdateRule", "load_selfplay_config"]
 
@@ -81,15 +78,8 @@ class SelfPlayConfig(BaseModel):
     )
     checkpoint_every: Positive = Field(200, description="batches between two checkpoints")
     seed: int = Field(1, ge=0, lt=2**63, description="of everything drawn in training; evaluation uses another branch")
-    device: str = Field("auto", description="torch device: auto, cpu, cuda, cuda:N or mps")
+    device: Device = Field("auto", description="torch device: auto, cpu, cuda, cuda:N or mps")
     threads: int = Field(1, ge=1, le=1024, description="threads of torch and of the engine in each process")
-
-    @field_validator("device")
-    @classmethod
-    def _known_device(cls, device: str) -> str:
-        if not re.fullmatch(r"auto|cpu|cuda(:(0|[1-9][0-9]{0,2}))?|mps", device):
-            raise ValueError("expected auto, cpu, cuda, cuda:N (such as cuda:0) or mps")
-        return device
 
     @model_validator(mode="after")
     def _playable(self) -> SelfPlayConfig:
@@ -109,8 +99,7 @@ class SelfPlayConfig(BaseModel):
     @property
     def key(self) -> str:
         """A short hash of everything but the seed, for the name of a run."""
-        content = json.dumps(self.model_dump(exclude={"seed"}), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:8]
+        return config_key(self)
 
     def made_rules(self) -> tuple[CrashRules, ...]:
         """Return the rules for each number of players, variants left out."""

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,37 +10,32 @@ import typer
 
 from ..console import CommandError, require_extra, show_json
 from .options import JsonOption
-from .train_settings import read_settings
+from .train_progress import progress_line
+from .train_settings import (
+    ConfigOption,
+    KeysOption,
+    ResumeOption,
+    RunFolderOption,
+    RunSeedOption,
+    SettingsOption,
+    read_settings,
+    show_config_keys,
+)
 
 if TYPE_CHECKING:
     from ..selfplay import SelfPlayProgress
 
 __all__ = ["selfplay", "ship"]
 
-_LINE_SECONDS = 10.0
-
 
 def selfplay(
-    config: Annotated[
-        str, typer.Option("--config", metavar="CONFIG", help="A configuration that ships, or a YAML file.")
-    ] = "online",
+    config: ConfigOption = "online",
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Folder of the run; runs/NAME-HASH-sSEED if not given."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the configuration, such as seed=2. Repeatable."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, metavar="N", help="Short for --set seed=N.", show_default=False)
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="FOLDER", help="Go on with the run in this folder, with its configuration."),
-    ] = None,
-    show_keys: Annotated[bool, typer.Option("--keys", help="List every key of a configuration, and exit.")] = False,
+    out: RunFolderOption = None,
+    settings: SettingsOption = None,
+    seed: RunSeedOption = None,
+    resume: ResumeOption = None,
+    show_keys: KeysOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a value network by self-play, with the worth of every arrangement of every seat as its signal.
@@ -56,9 +48,7 @@ def selfplay(
     from ..selfplay_config import SelfPlayConfig, load_selfplay_config
 
     if show_keys:
-        for key, field in SelfPlayConfig.model_fields.items():
-            default = field.get_default(call_default_factory=True)
-            typer.echo(f"{key}: {field.description} (default {default!r})")
+        show_config_keys(SelfPlayConfig)
         return
     from ..run_folder import RunFolder
     from ..trained_files import config_of_run
@@ -77,8 +67,13 @@ def selfplay(
     else:
         from ..selfplay import train_selfplay
 
-        with _following(made.iterations) as report:
-            train_selfplay(made, folder, resume=resume is not None, progress=report)
+        with progress_line(made.iterations) as report:
+            train_selfplay(
+                made,
+                folder,
+                resume=resume is not None,
+                progress=lambda now: report(describe(now), now.batch, now.seconds_left),
+            )
     if not first:
         return
     if as_json:
@@ -103,35 +98,6 @@ def ship(
 
     batches = write_trained(run, out, last=last)
     typer.echo(f"{out}: after {batches:,} batches, {out.stat().st_size:,} bytes")
-
-
-@contextmanager
-def _following(total: int) -> Iterator[Callable[[SelfPlayProgress], None]]:
-    """Show a run's progress on standard error: a live bar in a terminal, else a line now and then."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f}%"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("starting", total=total)
-        said_at = 0.0
-
-        def report(progress: SelfPlayProgress) -> None:
-            nonlocal said_at
-            text = describe(progress)
-            bar.update(task, completed=progress.batch, description=text)
-            now = time.monotonic()
-            if not console.is_terminal and (now - said_at >= _LINE_SECONDS or progress.batch == progress.total):
-                said_at = now
-                typer.echo(f"{text}, about {progress.seconds_left:.0f} s left", err=True)
-
-        yield report
 
 
 def describe(progress: SelfPlayProgress) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,7 +14,17 @@ from .card import card
 from .compare import compare
 from .options import JsonOption
 from .selfplay import selfplay, ship
-from .train_settings import read_settings
+from .train_progress import progress_line
+from .train_settings import (
+    ConfigOption,
+    KeysOption,
+    ResumeOption,
+    RunFolderOption,
+    RunSeedOption,
+    SettingsOption,
+    read_settings,
+    show_config_keys,
+)
 
 if TYPE_CHECKING:
     from ..ppo import PPOProgress
@@ -24,8 +33,6 @@ if TYPE_CHECKING:
 __all__ = ["app", "following"]
 
 app = typer.Typer(no_args_is_help=True, help="Train agents (needs the extra 'train').")
-
-_LINE_SECONDS = 10.0
 
 
 @app.callback()
@@ -41,26 +48,13 @@ app.command()(compare)
 
 @app.command()
 def ppo(
-    config: Annotated[
-        str, typer.Option("--config", metavar="CONFIG", help="A configuration that ships, or a YAML file.")
-    ] = "ppo-online",
+    config: ConfigOption = "ppo-online",
     *,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="FOLDER", help="Folder of the run; runs/NAME-HASH-sSEED if not given."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the configuration, such as seed=2. Repeatable."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, metavar="N", help="Short for --set seed=N.", show_default=False)
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="FOLDER", help="Go on with the run in this folder, with its configuration."),
-    ] = None,
-    show_keys: Annotated[bool, typer.Option("--keys", help="List every key of a configuration, and exit.")] = False,
+    out: RunFolderOption = None,
+    settings: SettingsOption = None,
+    seed: RunSeedOption = None,
+    resume: ResumeOption = None,
+    show_keys: KeysOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train with MaskablePPO, one seat among opponents that include past versions of itself.
@@ -71,9 +65,7 @@ def ppo(
     from ..ppo_config import PPOConfig, config_of, load_ppo_config
 
     if show_keys:
-        for key, field in PPOConfig.model_fields.items():
-            default = field.get_default(call_default_factory=True)
-            typer.echo(f"{key}: {field.description} (default {default!r})")
+        show_config_keys(PPOConfig)
         return
     from ..run_folder import RunFolder
 
@@ -101,31 +93,13 @@ def ppo(
 @contextmanager
 def following(config: PPOConfig) -> Iterator[Callable[[PPOProgress], None]]:
     """Show a run's progress on standard error: a live bar in a terminal, else a line now and then."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    with progress_line(config.total_steps) as report:
 
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f}%"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
-        task = bar.add_task("starting", total=config.total_steps)
-        said_at = 0.0
+        def follow(progress: PPOProgress) -> None:
+            left = (progress.total - progress.step) / max(progress.steps_per_second, 1e-9)
+            report(describe(progress), progress.step, max(left, 0))
 
-        def report(progress: PPOProgress) -> None:
-            nonlocal said_at
-            text = describe(progress)
-            bar.update(task, completed=progress.step, description=text)
-            now = time.monotonic()
-            if not console.is_terminal and (now - said_at >= _LINE_SECONDS or progress.step >= progress.total):
-                said_at = now
-                left = (progress.total - progress.step) / max(progress.steps_per_second, 1e-9)
-                typer.echo(f"{text}, about {max(left, 0):.0f} s left", err=True)
-
-        yield report
+        yield follow
 
 
 def describe(progress: PPOProgress) -> str:
