@@ -84,6 +84,8 @@ def load_config(
         content = read_yaml(text)
     except YamlError as error:
         raise ConfigFileError(f"{str(source)!r} is not YAML: {error}") from None
+    if content is None:  # an empty file: the defaults
+        content = {}
     if not isinstance(content, dict):
         raise ConfigFileError(f"{str(source)!r}: expected keys, one a line, such as 'seed: 1'")
     return validated(model, {**content, **(overrides or {})}, where=str(source))
@@ -114,5 +116,5 @@ def _explain(error: ValidationError, model: type[BaseModel]) -> str:
         elif fault["type"] == "missing":
             lines.append(f"the key {key!r} is missing")
         else:
-            lines.append(f"{key}: {said}" if key else said)
+            lines.append(f"{key}={fault['input']!r}: {said}" if key else said)
     return "; ".join(lines)

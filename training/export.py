@@ -44,7 +44,7 @@ def export_run(folder: str | Path, target: str | Path) -> dict[str, Any]:
         target: path of the file, ending in ``.onnx``.
 
     Raises:
-        RunError, ConfigError: nothing to export.
+        RunError, ConfigFileError: nothing to export.
         ExportError: the export does not agree with the network.
         ValueError: the target does not end in ``.onnx``.
 

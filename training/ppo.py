@@ -197,7 +197,7 @@ def train_ppo(
 
     Raises:
         AgentError: an opponent that cannot be made; nothing has been written.
-        ConfigError: a device that is not there; nothing has been written.
+        ConfigFileError: a device that is not there; nothing has been written.
         RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one.
         RuntimeError: acting and learning disagree, or agents fail.
     """
@@ -347,7 +347,7 @@ def load_scorer(folder: str | Path) -> tuple[CandidateScorer, PPOConfig, int]:
 
     Raises:
         RunError: no run, no checkpoint yet, or a damaged one.
-        ConfigError: a configuration that this version cannot read.
+        ConfigFileError: a configuration that this version cannot read.
     """
     run = RunFolder(Path(folder))
     config = config_of(run)

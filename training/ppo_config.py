@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ..envs.crash.presets import load_rules
-from ..envs.crash.rules import CrashRules, RulesError
-from ..envs.yaml_text import YamlError, read_yaml
-from .config_files import Device, config_key
+from ..envs.crash.rules import CrashRules
+from .config_files import Device, config_key, load_config, validated
 
 if TYPE_CHECKING:
     from .run_folder import RunFolder
 
-__all__ = ["ConfigError", "PPOConfig", "config_names", "config_of", "load_ppo_config"]
+__all__ = ["PPOConfig", "config_of", "load_ppo_config"]
 
 _LONGEST = 10**9
 Positive = Annotated[int, Field(ge=1, le=_LONGEST)]
 Width = Annotated[int, Field(ge=1, le=8192)]
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be used; the message names key and value."""
 
 
 class PPOConfig(BaseModel):
@@ -101,45 +94,16 @@ class PPOConfig(BaseModel):
         return load_rules(self.rules, **self.rule_options)
 
 
-def config_names() -> tuple[str, ...]:
-    """Return the names of the PPO configurations that ship.
-
-    >>> "ppo-online" in config_names()
-    True
-    """
-    folder = resources.files("prial.configs") / "training"
-    return tuple(sorted(entry.name[:-5] for entry in folder.iterdir() if entry.name.endswith(".yaml")))
-
-
 def load_ppo_config(source: str | Path, overrides: Mapping[str, Any] | None = None) -> PPOConfig:
     """Return the configuration of a shipped name or a YAML file, with some keys set otherwise.
 
     Raises:
-        ConfigError: unreadable, an unknown key (the nearest is named), or a value out of range.
+        ConfigFileError: unreadable, an unknown key (the nearest is named), or a value out of range.
 
     >>> load_ppo_config("ppo-online", {"seed": 5}).seed
     5
     """
-    if isinstance(source, Path) or str(source).endswith((".yaml", ".yml")):
-        try:
-            text = Path(source).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read the configuration {str(source)!r}: {error}") from None
-    elif source in config_names():
-        text = (resources.files("prial.configs") / "training" / f"{source}.yaml").read_text(encoding="utf-8")
-    else:
-        raise ConfigError(
-            f"no configuration {source!r}. Known: {', '.join(config_names())}, or the path of a YAML file"
-        )
-    try:
-        content = read_yaml(text)
-    except YamlError as error:
-        raise ConfigError(f"{str(source)!r} is not YAML: {error}") from None
-    if content is None:
-        content = {}
-    if not isinstance(content, dict):
-        raise ConfigError(f"{str(source)!r}: expected keys, one a line, such as 'seed: 1'")
-    return _validated({**content, **(overrides or {})}, where=str(source))
+    return load_config(PPOConfig, source, folder="training", overrides=overrides)
 
 
 def config_of(run: RunFolder) -> PPOConfig:
@@ -147,29 +111,6 @@ def config_of(run: RunFolder) -> PPOConfig:
 
     Raises:
         RunError: no run there, or an unreadable one.
-        ConfigError: a configuration that this version cannot use.
+        ConfigFileError: a configuration that this version cannot use.
     """
-    return _validated(run.about()["config"], where=str(run.path / "run.yaml"))
-
-
-def _validated(content: dict[str, Any], where: str) -> PPOConfig:
-    try:
-        return PPOConfig.model_validate(content)
-    except (ValidationError, RulesError) as error:
-        raise ConfigError(f"configuration {where!r}: {_explain(error)}") from None
-
-
-def _explain(error: ValidationError | RulesError) -> str:
-    if isinstance(error, RulesError):
-        return str(error)
-    lines = []
-    for fault in error.errors():
-        key = ".".join(map(str, fault["loc"]))
-        if fault["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(key, PPOConfig.model_fields, n=1)
-            lines.append(f"unknown key {key!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        elif not key:
-            lines.append(fault["msg"].removeprefix("Value error, "))
-        else:
-            lines.append(f"{key}={fault['input']!r}: {fault['msg'].removeprefix('Value error, ')}")
-    return "; ".join(lines)
+    return validated(PPOConfig, run.about()["config"], where=str(run.path / "run.yaml"))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from .ppo_config import ConfigError
+from .config_files import ConfigFileError
 
 __all__ = ["adam_tensors", "check_device", "load_adam", "made_device"]
 
@@ -16,21 +16,23 @@ def check_device(name: str) -> None:
     """Check that a device is there: auto, cpu, cuda, cuda:N or mps.
 
     Raises:
-        ConfigError: it is not.
+        ConfigFileError: it is not.
     """
     kind, _, number = name.partition(":")
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if kind == "cuda" and int(number or 0) >= there:
-        raise ConfigError(f"device={name!r}: torch sees {there} CUDA devices here; device=cpu or auto runs anywhere")
+        raise ConfigFileError(
+            f"device={name!r}: torch sees {there} CUDA devices here; device=cpu or auto runs anywhere"
+        )
     if kind == "mps" and not torch.backends.mps.is_available():
-        raise ConfigError(f"device={name!r}: torch sees no such device here; device=cpu or auto runs anywhere")
+        raise ConfigFileError(f"device={name!r}: torch sees no such device here; device=cpu or auto runs anywhere")
 
 
 def made_device(name: str) -> torch.device:
     """Return the device of a name; `auto` is CUDA where there is any.
 
     Raises:
-        ConfigError: it is not there.
+        ConfigFileError: it is not there.
 
     >>> made_device("cpu")
     device(type='cpu')

@@ -17,9 +17,10 @@ from prial.agents.registry import make  # noqa: E402
 from prial.envs.crash.rules import CrashRules  # noqa: E402
 from prial.training import ppo  # noqa: E402
 from prial.training.arena import run_arena  # noqa: E402
+from prial.training.config_files import ConfigFileError  # noqa: E402
 from prial.training.past_versions import past_version, torch_agent  # noqa: E402
 from prial.training.ppo import check_ratios, load_scorer, train_ppo  # noqa: E402
-from prial.training.ppo_config import ConfigError, PPOConfig, load_ppo_config  # noqa: E402
+from prial.training.ppo_config import PPOConfig, load_ppo_config  # noqa: E402
 from prial.training.run_folder import RunError, RunFolder  # noqa: E402
 
 SMALL = {
@@ -115,7 +116,7 @@ def test_a_device_that_is_not_there_is_refused_before_anything_is_written(
     device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    with pytest.raises(ConfigError, match=f"device='{device}': torch sees"):
+    with pytest.raises(ConfigFileError, match=f"device='{device}': torch sees"):
         train_ppo(small(device=device), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

@@ -8,10 +8,11 @@ import pytest
 
 pytest.importorskip("pydantic")
 
-from prial.training.ppo_config import ConfigError, PPOConfig, config_names, load_ppo_config
+from prial.training.config_files import ConfigFileError, shipped_configs
+from prial.training.ppo_config import PPOConfig, load_ppo_config
 
 
-@pytest.mark.parametrize("name", config_names())
+@pytest.mark.parametrize("name", shipped_configs("training"))
 def test_every_configuration_that_ships_loads(name: str) -> None:
     config = load_ppo_config(name)
     assert config.made_rules().players >= 2
@@ -49,7 +50,7 @@ def test_every_configuration_that_ships_loads(name: str) -> None:
     ],
 )
 def test_errors_name_key_and_value(overrides: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(ConfigFileError, match=message):
         load_ppo_config("ppo-online", overrides)
 
 
@@ -58,13 +59,15 @@ def test_files_are_read_and_their_faults_named(tmp_path: Path) -> None:
     good.write_text("seed: 7\nrule_options: {target: 10}\n", encoding="utf-8")
     config = load_ppo_config(good)
     assert (config.seed, config.made_rules().target) == (7, 10)
+    good.write_text("# nothing set\n", encoding="utf-8")
+    assert load_ppo_config(good) == PPOConfig()
     for text, message in (("- 1", "expected keys"), ("a: [", "is not YAML")):
         good.write_text(text, encoding="utf-8")
-        with pytest.raises(ConfigError, match=message):
+        with pytest.raises(ConfigFileError, match=message):
             load_ppo_config(good)
-    with pytest.raises(ConfigError, match="cannot read"):
+    with pytest.raises(ConfigFileError, match="cannot read"):
         load_ppo_config(tmp_path / "none.yaml")
-    with pytest.raises(ConfigError, match=r"Known: .*ppo-online"):
+    with pytest.raises(ConfigFileError, match=r"Known: .*ppo-online"):
         load_ppo_config("nothing")
 
 

@@ -13,8 +13,9 @@ pytest.importorskip("sb3_contrib")
 
 from safetensors.torch import load_file, save_file  # noqa: E402
 
+from prial.training.config_files import ConfigFileError  # noqa: E402
 from prial.training.ppo import load_scorer, train_ppo  # noqa: E402
-from prial.training.ppo_config import ConfigError, PPOConfig, config_of, load_ppo_config  # noqa: E402
+from prial.training.ppo_config import PPOConfig, config_of, load_ppo_config  # noqa: E402
 from prial.training.run_folder import RunError, RunFolder  # noqa: E402
 
 NEWEST = "checkpoints/step-0000000032"
@@ -128,7 +129,7 @@ def test_a_damaged_configuration_is_explained(old: str, new: str, message: str, 
     path = run / "run.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     for use in (lambda: config_of(RunFolder(run)), lambda: load_scorer(run)):
-        with pytest.raises(ConfigError, match=message) as caught:
+        with pytest.raises(ConfigFileError, match=message) as caught:
             use()
         assert "\n" not in str(caught.value)
         assert "pydantic" not in str(caught.value)
