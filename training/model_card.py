@@ -26,10 +26,10 @@ from .selfplay_config import SelfPlayConfig
 from .standings import plays
 from .statistics import Estimate
 
-__all__ = ["card_page", "measure_agent", "measure_options", "plain_rules"]
+__all__ = ["card_page", "cards_table", "measure_agent", "measure_options", "plain_rules"]
 
 Said = Callable[[str], None]
-_EQUITY_ROUNDS = 2000
+_EQUITY_ROUNDS, _EQUITY_ASKED = 2000, 256
 _SPEED_TABLES, _SINGLE = 400, 60
 
 
@@ -67,7 +67,7 @@ def measure_agent(
         opponents: who sits on every other seat.
         games: against each opponent; every deal is played from each seat.
         deals: rounds of the exploitability in points.
-        exploit_games: games of that in win share, for the number of players the rule set is made for; 0 for none.
+        exploit_games: games of that in win share; 0 for none.
         worlds: of the exploitability.
         seed: of all this; another than in training and evaluation.
         jobs: processes.
@@ -90,9 +90,11 @@ def measure_agent(
             name, rules, deals=deals, measures=["points"], worlds=worlds, seed=seed, jobs=jobs
         ).measured
         exploited = {"points": {**_estimate(measured["points"].gain), "episodes": measured["points"].episodes}}
-        if exploit_games and rules.players == config.players[0]:
+        if exploit_games:
             say(f"{label}: exploitability in games")
-            equity = solve_equity(name, rules, rounds_per_state=_EQUITY_ROUNDS, seed=seed, jobs=jobs)
+            equity = solve_equity(
+                name, rules, rounds_per_state=_EQUITY_ROUNDS, max_asked=_EQUITY_ASKED, seed=seed, jobs=jobs
+            )
             found = run_exploit(
                 name, rules, games=exploit_games, measures=["win"], equity=equity, worlds=worlds, seed=seed, jobs=jobs
             ).measured["win"]
@@ -182,6 +184,33 @@ def _percent(found: Mapping[str, Any], digits: int = 1) -> str:
     return f"{found['value'] * 100:.{digits}f} ({found['low'] * 100:.{digits}f} to {found['high'] * 100:.{digits}f})"
 
 
+def _exploited(table: Mapping[str, Any]) -> tuple[str, str]:
+    """What a responder gains, in points a round and in win share a game."""
+    points, win = table["exploited"]["points"], table["exploited"].get("win")
+    in_points = f"{points['value']:.4f} ({points['low']:.4f} to {points['high']:.4f})"
+    return in_points, "not measured" if win is None else _percent(win, 3)
+
+
+def cards_table(cards: Sequence[Mapping[str, Any]]) -> str:
+    """Return one Markdown table of what several cards found: a row for each rule set and number of players."""
+    opponents = list(cards[0]["tables"][0]["against"])
+    heads = ["agent", "players", "even", *(f"against `{name}`" for name in opponents)]
+    heads += ["responder gains, points a round", "responder gains, % of a game"]
+    lines = ["| " + " | ".join(heads) + " |", "| --- |" + " ---: |" * (len(heads) - 1)]
+    for card in cards:
+        for table in card["tables"]:
+            shares = [_percent(table["against"][name]) for name in opponents]
+            cells = [
+                f"`{card['agent']}`",
+                str(table["players"]),
+                f"{100 / table['players']:.1f}",
+                *shares,
+                *_exploited(table),
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def card_page(
     card: Mapping[str, Any], *, command: str, options: Sequence[Mapping[str, Any]] = (), options_command: str = ""
 ) -> str:
@@ -256,10 +285,7 @@ def card_page(
         "| players | points a round | win share a game, % |",
         "| --- | ---: | ---: |",
     ]
-    for table in tables:
-        points, win = table["exploited"]["points"], table["exploited"].get("win")
-        in_points = f"{points['value']:.4f} ({points['low']:.4f} to {points['high']:.4f})"
-        lines.append(f"| {table['players']} | {in_points} | {'not measured' if win is None else _percent(win, 3)} |")
+    lines += [f"| {table['players']} | {' | '.join(_exploited(table))} |" for table in tables]
     lines += [
         "",
         "## Limits",

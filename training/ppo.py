@@ -25,6 +25,7 @@ from torch import Tensor
 from ..agents.protocol import Agent, BaseAgent
 from ..agents.registry import make
 from ..agents.single_seat_vector import SingleSeatVector
+from ..agents.solver_table import find_solver_table
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .past_versions import past_version, torch_agent
@@ -275,15 +276,18 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
 
 
 def _tables(config: PPOConfig, rules: CrashRules) -> SingleSeatVecEnv:
+    by_chances = config.reward == "chances"
     return SingleSeatVecEnv(
         SingleSeatVector(
             config.envs,
             rules,
             opponents=config.opponents[:1],
             k=config.candidates,
-            reward=config.reward,
+            reward="points" if config.reward == "points" else "win",
             episode=config.episode,
-        )
+            threads=config.threads,
+        ),
+        equity=find_solver_table(rules).equity if by_chances else None,
     )
 
 

@@ -30,7 +30,10 @@ class PPOConfig(BaseModel):
 
     rules: str = Field("online", description="rule set by name, or the path of a YAML file")
     rule_options: dict[str, Any] = Field(default_factory=dict, description="options set otherwise on top of the rules")
-    reward: Literal["win", "points"] = Field("win", description="what is paid: win shares, or each round's margin")
+    reward: Literal["win", "points", "chances"] = Field(
+        "win",
+        description="what is paid: win shares, each round's margin, or how each round changed the chance to win",
+    )
     episode: Literal["game", "round"] = Field("game", description="whole games, or single rounds (paid in points)")
     candidates: int = Field(32, ge=1, le=2000, description="how many arrangements a deal offers at most")
     opponents: list[str] = Field(["greedy", "random"], min_length=1, description="fixed members of the opponents' pool")
@@ -70,8 +73,10 @@ class PPOConfig(BaseModel):
 
     @model_validator(mode="after")
     def _playable(self) -> PPOConfig:
-        if self.episode == "round" and self.reward == "win":
-            raise ValueError("reward='win' with episode='round': a single round is paid in points (reward='points')")
+        if self.episode == "round" and self.reward != "points":
+            raise ValueError(
+                f"reward={self.reward!r} with episode='round': a single round is paid in points (reward='points')"
+            )
         if self.envs * self.rollout_steps < self.batch_size:
             raise ValueError(
                 f"batch_size={self.batch_size} is more than envs * rollout_steps = {self.envs * self.rollout_steps}"

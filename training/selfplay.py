@@ -360,7 +360,7 @@ def train_selfplay(
         progress: called now and then, in the first process.
 
     Raises:
-        ConfigFileError, SolverTableError: a device that is not there, rules without winning chances; nothing has been written.
+        ConfigFileError, SolverTableError: no such device, rules without winning chances; nothing has been written.
         RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one.
         TrainingError: no decisions arrive, or numbers that are not finite.
     """

@@ -17,6 +17,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from ..agents.equity_table import EquityTable
 from ..agents.seat_options import Opponents
 from ..agents.single_seat_vector import SingleSeatVector
 from ..envs.crash.starts import check_seed
@@ -33,6 +34,8 @@ class SingleSeatVecEnv(VecEnv):
 
     Args:
         tables: the tables; they are this environment's own from now on.
+        equity: winning chances of the rules. Then each round is paid by what it changed in them, in place of the game at
+            its end: the same in all, with less luck in it. The tables pay `win`.
 
     >>> env = SingleSeatVecEnv(SingleSeatVector(4, "online", k=16))
     >>> env.seed(1)
@@ -44,8 +47,10 @@ class SingleSeatVecEnv(VecEnv):
     ((4, 16, 34), dtype('float32'), 4)
     """
 
-    def __init__(self, tables: SingleSeatVector) -> None:
+    def __init__(self, tables: SingleSeatVector, *, equity: EquityTable | None = None) -> None:
         self.tables = tables
+        self._equity = equity
+        self._chances = np.zeros(tables.num_envs)
         super().__init__(tables.num_envs, tables.single_observation_space, tables.single_action_space)
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
@@ -81,6 +86,7 @@ class SingleSeatVecEnv(VecEnv):
         self._returns[:] = 0
         self._lengths[:] = 0
         self.reset_infos = [{"seat": seat} for seat in info["seat"].tolist()]
+        self._chances = self._chances_of(info["seat"])
         return observations
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
@@ -91,6 +97,9 @@ class SingleSeatVecEnv(VecEnv):
         """Step all tables."""
         observations, rewards, terminated, truncated, info = self.tables.step(self._actions)
         dones = terminated | truncated
+        chances = self._chances_of(info["seat"])
+        rewards = rewards + np.where(dones, 0.0, chances) - self._chances
+        self._chances = chances
         self._returns += rewards
         self._lengths += 1
         # An episode's seat, before another is drawn for the next.
@@ -106,6 +115,14 @@ class SingleSeatVecEnv(VecEnv):
         self._returns[dones] = 0
         self._lengths[dones] = 0
         return observations, rewards.astype(np.float32), dones, infos
+
+    def _chances_of(self, seats: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """What the games are worth to the seats where they stand, on the scale of the reward: float64 (num_envs,)."""
+        if self._equity is None:
+            return np.zeros(self.num_envs)
+        engine = self.tables.engine
+        shares = self._equity.shares_at(engine.scores, engine.column("dealer"))
+        return self.tables.rules.players * shares[np.arange(self.num_envs), seats] - 1.0
 
     def _episode(self, row: int) -> dict[str, Any]:
         """What `Monitor` says of an episode: return, length, seconds since the beginning."""

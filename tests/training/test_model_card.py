@@ -13,9 +13,10 @@ pytest.importorskip("tensorboard")
 from typer.testing import CliRunner  # noqa: E402
 
 from prial.agents.value_inputs import places_of  # noqa: E402
+from prial.training import model_card  # noqa: E402
 from prial.training.cli import app  # noqa: E402
 from prial.training.files import write_whole  # noqa: E402
-from prial.training.model_card import measure_options  # noqa: E402
+from prial.training.model_card import cards_table, measure_options  # noqa: E402
 from prial.training.selfplay_compare import ComparePoint, points_table  # noqa: E402
 from prial.training.selfplay_config import SelfPlayConfig  # noqa: E402
 from prial.training.trained_files import trained_file  # noqa: E402
@@ -48,6 +49,11 @@ def test_a_card_is_measured_and_its_page_made_again(bot: Path, tmp_path: Path) -
     assert all(table["against"]["greedy"]["games"] == 6 for table in figures["tables"])
     assert figures["batches"] == 7
     assert 0 < figures["speed"]["batched"] < figures["speed"]["single"]
+    together = cards_table([figures, figures]).splitlines()
+    assert len(together) == 2 + 2 * 2
+    assert together[0].startswith("| agent | players | even | against `greedy` | against `random` | responder gains")
+    assert together[2].startswith(f"| `{bot}` | 2 | 50.0 | ")
+    assert together[2].count("|") == together[0].count("|")
     page.unlink()
     again = CliRunner().invoke(app, [*command, "--again"])
     assert again.exit_code == 0, again.output
@@ -55,6 +61,19 @@ def test_a_card_is_measured_and_its_page_made_again(bot: Path, tmp_path: Path) -
     one = CliRunner().invoke(app, [*command, "--again", "--option-games", "6"])
     assert one.exit_code == 0, one.output
     assert page.read_text() == text  # `online` lists no option beside the number of players
+
+
+def test_a_responder_is_measured_in_games_with_every_number_of_players(
+    bot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_card, "_EQUITY_ROUNDS", 20)  # the test is not about how well winning chances are known
+    page = tmp_path / "card.md"
+    words = ["train", "card", str(bot), "--against", "random", *FEW[:-1], "3", "--out", str(page), "--jobs", "1"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    figures = json.loads(page.with_suffix(".json").read_text())["card"]
+    assert [table["exploited"]["win"]["episodes"] for table in figures["tables"]] == [3, 3]
+    assert "not measured" not in page.read_text()
 
 
 def test_each_option_that_a_rule_set_lists_is_measured_alone() -> None:

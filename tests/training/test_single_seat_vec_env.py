@@ -17,6 +17,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 from stable_baselines3.common.monitor import Monitor  # noqa: E402
 
 from prial.agents import SingleSeat, SingleSeatVector  # noqa: E402
+from prial.agents.solver_table import find_solver_table  # noqa: E402
 from prial.envs.crash.rules import CrashRules  # noqa: E402
 from prial.training.single_seat_vec_env import SingleSeatVecEnv  # noqa: E402
 
@@ -125,3 +126,44 @@ def test_maskable_ppo_trains_on_it_and_is_evaluated() -> None:
     assert len(model.ep_info_buffer) > 90
     assert {info["l"] for info in model.ep_info_buffer} == {1}
     assert after > before
+
+
+@pytest.mark.parametrize("rule_set", ["online", "bga"])
+def test_with_winning_chances_each_round_is_paid_what_it_changed(rule_set: str) -> None:
+    """Of a game all in all: the win share less the chance that the seat began with."""
+    rules = CrashRules.preset(rule_set)
+    n = rules.players
+    equity = find_solver_table(rules).equity
+    plain = SingleSeatVecEnv(SingleSeatVector(6, rules, k=16))
+    env = SingleSeatVecEnv(SingleSeatVector(6, rules, k=16), equity=equity)
+    for each in (plain, env):
+        each.seed(4)
+        each.reset()
+    engine = env.tables.engine
+
+    def chances(seats: list[int]) -> list[float]:
+        found = [equity.shares_at(engine.scores[[row]], engine.column("dealer")[[row]])[0] for row in range(6)]
+        return [n * found[row][seat] - 1 for row, seat in enumerate(seats)]
+
+    began = chances([info["seat"] for info in env.reset_infos])
+    before = list(began)
+    paid, games, changed = np.zeros(6), 0, 0
+    for _ in range(60):
+        actions = env.action_masks().argmax(axis=1)
+        _, won, _, _ = plain.step(actions)
+        _, rewards, dones, infos = env.step(actions)
+        paid += rewards
+        now = chances([info["seat"] for info in env.reset_infos])
+        for row in range(6):
+            if dones[row]:
+                games += 1
+                assert won[row] == pytest.approx(n * infos[row]["win_share"] - 1, abs=1e-6)
+                assert paid[row] == pytest.approx(won[row] - began[row], abs=1e-5)
+                assert infos[row]["episode"]["r"] == pytest.approx(paid[row], abs=1e-5)
+                paid[row], began[row] = 0, now[row]
+            else:
+                changed += abs(rewards[row]) > 0.01
+                assert rewards[row] == pytest.approx(now[row] - before[row], abs=1e-6)
+        before = now
+    assert games > 5
+    assert changed > 50
