@@ -83,6 +83,19 @@ def test_what_is_left_is_said() -> None:
     assert as_json("--iterations", "3", "--gap", "1e-9")["solved"] is False
 
 
+def test_iterations_of_the_solver_are_shown() -> None:
+    result = prial("--iterate", "9")
+    assert result.exit_code == 0
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert [row[0] for row in rows[-5:]] == ["1", "2", "3", "5", "8"]
+    found = as_json("--iterate", "9")["iterated"]
+    assert list(found) == ["deals", "hands", "fit"]
+    assert [len(steps) for steps in found.values()] == [9, 9, 9]
+    last = found["deals"][7]
+    assert rows[-1][1:3] == [f"{last['last']:.6f}", f"{last['average']:.6f}"]
+    assert last["last"] < found["hands"][7]["last"] < found["fit"][7]["last"]
+
+
 def test_a_sampled_agent_is_marked() -> None:
     result = prial("--agent", "training.test_small_game_policy:Tossing", "--samples", "2")
     assert "tossing: sampled, so somewhat too high" in result.stdout
@@ -92,6 +105,7 @@ def test_a_sampled_agent_is_marked() -> None:
     ("words", "message"),
     [
         (["--players", "3"], "needs 18 cards"),
+        (["--players", "3", "--cards", "3", "--iterate", "2"], "two players only"),
         (["--rules", "traditional"], "exchange=spare"),
         (["--ranks", "23456789TJQKA"], "at most"),
         (["--ranks", "JQX"], "'X' is not a rank"),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ..console import output, progress_bar, show_json
+from ..console import CommandError, output, progress_bar, show_json
 from .options import JsonOption, RulesOption, SeedOption, SetOption, rules_from
 
 if TYPE_CHECKING:
     from ...agents.protocol import Agent
     from ...envs.crash.rules import CrashRules
+    from ..small_game import SmallGame
     from ..small_game_solve import Solution
 
 __all__ = ["solve_small"]
+
+_FIRST_SHOWN = (1, 2, 3, 5)  # then 8, 16, 32, ...
 
 
 def solve_small(
@@ -51,13 +54,22 @@ def solve_small(
             "--samples", min=1, metavar="N", help="How often to ask about each hand an agent whose choices are chance."
         ),
     ] = 256,
+    iterate: Annotated[
+        int | None,
+        typer.Option(
+            "--iterate",
+            min=1,
+            metavar="N",
+            help="Also show so many iterations of the solver, what it approximates being exact, or not.",
+        ),
+    ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Solve the round with a short pack exactly, without exchange and calls, every deal looked at.
 
     For each agent: what a best responder gains against others who all play it, and what the solution earns against them, in
-    points a round.
+    points a round. With --iterate: what a best responder gains against each iteration of the solver, with two players.
     """
     given = [f"ranks={ranks}", f"cards_dealt={cards}", *([f"lowest_hand={lowest_hand}"] if lowest_hand else [])]
     asked = rules_from(rules, players, [*given, *(settings or [])])
@@ -65,6 +77,8 @@ def solve_small(
     from ..small_game_solve import solve
 
     check_rules(asked)
+    if iterate is not None and asked.players != 2:
+        raise CommandError("--iterate: with two players only")
     measurable = [_made(name, table) for name in agents or ()]
     for agent in measurable:
         if (check := getattr(agent, "check_rules", None)) is not None:
@@ -77,10 +91,13 @@ def solve_small(
             progress=lambda done, _: report(done, iterations),
         )
     measured = [_measured(agent, solution, samples, seed) for agent in measurable]
+    steps = _iterated(solution.game, iterate) if iterate is not None else {}
     if as_json:
-        show_json(_content(asked, solution, gap, measured), indent=1)
+        show_json(_content(asked, solution, gap, measured) | ({"iterated": steps} if steps else {}), indent=1)
     else:
         _show(asked, solution, gap, measured)
+        if steps:
+            _show_iterated(steps)
 
 
 def _made(name: str, table: Path | None) -> Agent:
@@ -103,6 +120,26 @@ def _measured(agent: Agent, solution: Solution, samples: int, seed: int) -> dict
         "asked": asked,
         "by_suits": played is not solution.game,
     }
+
+
+def _iterated(game: SmallGame, number: int) -> dict[str, list[dict[str, float]]]:
+    """Return what a best responder gains against each iteration, by reckoning."""
+    from ..small_game_iteration import Reckoning, iterate
+
+    kinds: tuple[Reckoning, ...] = get_args(Reckoning)
+    found: dict[str, list[dict[str, float]]] = {}
+    with progress_bar("Iterating") as report:
+
+        def reported(done: int, total: int) -> None:
+            report(len(found) * total + done, len(kinds) * total)
+
+        for kind in kinds:
+            steps = iterate(game, iterations=number, reckoning=kind, progress=reported)
+            found[kind] = [
+                {"last": max(one.last, 0.0), "average": max(one.average, 0.0), "explained": one.explained}
+                for one in steps
+            ]
+    return found
 
 
 def _content(rules: CrashRules, solution: Solution, gap: float, measured: list[dict[str, Any]]) -> dict[str, Any]:
@@ -166,3 +203,21 @@ def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict
         names = ", ".join(each["agent"] for each in measured if each["asked"] == how)
         if names:
             say(f"{names}: {words}")
+
+
+def _show_iterated(steps: dict[str, list[dict[str, float]]]) -> None:
+    from rich.table import Table
+
+    deals, hands, fit = steps["deals"], steps["hands"], steps["fit"]
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for title in ("Iteration", "Every deal", "averaged", "Hand by hand", "fitted", "explained"):
+        shown.add_column(title, justify="left" if title == "Iteration" else "right", no_wrap=True)
+    numbers = [number for number in (*_FIRST_SHOWN, *(8 << more for more in range(20))) if number <= len(deals)]
+    for number in numbers:
+        row = number - 1
+        gains = (deals[row]["last"], deals[row]["average"], hands[row]["last"], fit[row]["last"])
+        shown.add_row(str(number), *(f"{gain:.6f}" for gain in gains), f"{100 * fit[row]['explained']:.1f} %")
+    console = output()
+    console.print()
+    console.print("What a best response gains against each iteration of the solver:", soft_wrap=True)
+    console.print(shown)
