@@ -29,6 +29,7 @@ from .commands import (
     benchmark,
     bot,
     cache,
+    duel,
     exploit,
     export,
     ladder,
@@ -124,6 +125,7 @@ app.command("bench")(bench.bench)
 app.command("benchmark")(benchmark.benchmark)
 app.command("bot")(bot.bot)
 app.command("cache")(cache.cache)
+app.command("duel")(duel.duel)
 app.command("exploit")(exploit.exploit)
 app.command("export")(export.export)
 app.command("ladder")(ladder.ladder)

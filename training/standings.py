@@ -20,7 +20,16 @@ from .line_ups import line_ups, seatings
 from .statistics import Estimate
 from .workers import Spread
 
-__all__ = ["play_standings", "plays", "standings_page", "standings_rules"]
+__all__ = [
+    "interval_text",
+    "machine_words",
+    "markdown_rows",
+    "play_standings",
+    "plays",
+    "standings_page",
+    "standings_rules",
+    "table_name",
+]
 
 
 _HOW = (
@@ -135,7 +144,7 @@ def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -
             command,
             "```",
             "",
-            f"{date}, {_machine()}; the figures are the same on every machine and with any number of processes.",
+            f"{date}, {machine_words()}; the figures are the same on every machine and with any number of processes.",
             "",
             "## Win share, in %",
             "",
@@ -160,7 +169,8 @@ def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -
     )
 
 
-def _machine() -> str:
+def machine_words() -> str:
+    """Return the machine and the versions that figures were made with."""
     cores = os.cpu_count() or 1
     return (
         f"{platform.system()} {platform.machine()}, {cores} cores, Python {platform.python_version()}, "
@@ -168,26 +178,38 @@ def _machine() -> str:
     )
 
 
-def _rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def markdown_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a table in Markdown, all columns but the first to the right.
+
+    >>> markdown_rows(["a", "b"], [["x", "1"]])
+    ['| a | b |', '| --- | ---: |', '| x | 1 |']
+    """
     return ["| " + " | ".join(cells) + " |" for cells in (heads, ["---", *["---:"] * (len(heads) - 1)], *rows)]
 
 
-def _table_name(result: ArenaResult) -> str:
-    cards = "" if result.rules.cards_dealt == 13 else f", {result.rules.cards_dealt} cards"
-    return f"`{result.rules.name}`, {result.rules.players} players{cards}"
+def table_name(rules: CrashRules) -> str:
+    """Return rules as the first cell of a row.
+
+    >>> table_name(CrashRules.preset("bga", players=5))
+    '`bga`, 5 players, 9 cards'
+    """
+    cards = "" if rules.cards_dealt == 13 else f", {rules.cards_dealt} cards"
+    return f"`{rules.name}`, {rules.players} players{cards}"
 
 
 def _agent_table(results: Sequence[ArenaResult], names: Sequence[str], *, heading: str, of: str) -> list[str]:
     def cell(score: AgentScore) -> str:
-        return _interval(score.win_share, 100, 1) if of == "win_share" else _interval(score.points_per_round, 1, 2)
+        return (
+            interval_text(score.win_share, 100, 1) if of == "win_share" else interval_text(score.points_per_round, 1, 2)
+        )
 
     rows = []
     for result in results:
         games = min(score.games for score in result.agents)
         second = f"{100 / result.rules.players:.1f}" if heading == "even" else f"{games:,}"
         scores = {score.agent: cell(score) for score in result.agents}
-        rows.append([_table_name(result), second, *(scores.get(name, "-") for name in names)])
-    return _rows(["rules", heading, *names], rows)
+        rows.append([table_name(result.rules), second, *(scores.get(name, "-") for name in names)])
+    return markdown_rows(["rules", heading, *names], rows)
 
 
 def _pair_table(results: Sequence[ArenaResult]) -> list[str]:
@@ -196,16 +218,16 @@ def _pair_table(results: Sequence[ArenaResult]) -> list[str]:
         found = {(pair.first, pair.second): pair.win_share for pair in result.pairs}
         found |= {(second, first): _negated(share) for (first, second), share in found.items()}
         shares = [found.get(pair) for pair in _COMPARED]
-        cells = ("-" if share is None else _interval(share, 100, 1, sign="+") for share in shares)
-        rows.append([_table_name(result), *cells])
-    return _rows(["rules", *(f"{first} - {second}" for first, second in _COMPARED)], rows)
+        cells = ("-" if share is None else interval_text(share, 100, 1, sign="+") for share in shares)
+        rows.append([table_name(result.rules), *cells])
+    return markdown_rows(["rules", *(f"{first} - {second}" for first, second in _COMPARED)], rows)
 
 
 def _left_out(results: Sequence[ArenaResult], names: Sequence[str]) -> list[str]:
     """Return a sentence for each agent that did not play everywhere."""
     lines = []
     for name in names:
-        where = [_table_name(result) for result in results if name not in {score.agent for score in result.agents}]
+        where = [table_name(result.rules) for result in results if name not in {score.agent for score in result.agents}]
         if where:
             lines += [f"`{name}` does not play {'; '.join(where)}: it has no table for these rules.", ""]
     return lines
@@ -215,7 +237,12 @@ def _negated(estimate: Estimate) -> Estimate:
     return Estimate(value=-estimate.value, low=-estimate.high, high=-estimate.low)
 
 
-def _interval(estimate: Estimate, scale: float, decimals: int, sign: str = "") -> str:
+def interval_text(estimate: Estimate, scale: float, decimals: int, sign: str = "") -> str:
+    """Return a figure with its interval.
+
+    >>> interval_text(Estimate(value=0.5, low=0.4, high=0.6), 100, 1)
+    '50.0 (40.0 to 60.0)'
+    """
     form = f"{sign}.{decimals}f"
     value, low, high = (format(scale * number + 0.0, form) for number in (estimate.value, estimate.low, estimate.high))
     return f"{value} ({low} to {high})"
