@@ -92,8 +92,8 @@ def duel_page(results: Sequence[ArenaResult], *, half_width: float, command: str
     how = (
         f"One seat of `{first}`, all others `{second}`, in every seating of the same deals: win share of a seat, and the "
         "first's minus the second's with 95 % intervals over boards ([Arena](arena.md)). Games are played until the "
-        f"interval of the difference reaches {100 * half_width:g} percentage points to either side at most; each row is `prial arena "
-        f"{first} {second}` with its number of games and the same seed."
+        f"interval of the difference reaches {100 * half_width:g} percentage points to either side at most; each row is "
+        f"`prial arena {first} {second}` with its number of games and the same seed."
     )
     heads = ["rules", "games", f"{first}, %", f"{second}, %", "difference, pp", "points a round", "ahead"]
     return "\n".join(
