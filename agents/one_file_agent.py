@@ -24,6 +24,7 @@ __all__ = [
     "ONE_FILE_INPUTS",
     "ONE_FILE_KIND",
     "ONE_FILE_OUTPUTS",
+    "Feed",
     "OneFileAgent",
     "bot_inputs",
     "partitions_of",
@@ -42,7 +43,7 @@ ONE_FILE_INPUTS: Mapping[str, str] = {
     "calls": "what each player said, own first: 1 called a crash, 0 passed, -1 nothing yet",
     "laid": "own hands as laid, for the call; -1 for no card",
     "temperature": "0 plays the best; above 0, arrangements are drawn with probability exp(value / temperature)",
-    "seed": "of the draw; the same inputs and seed give the same answer",
+    "seed": "of the draw, and of a level's errors; the same inputs and seed give the same answer",
 }
 ONE_FILE_OUTPUTS: Mapping[str, str] = {
     "hands": "the hands to lay, strongest first, as card ids; -1 for no hand",
@@ -52,9 +53,9 @@ ONE_FILE_OUTPUTS: Mapping[str, str] = {
     "ok": "1 if all inputs are in range; 0 if not, and then nothing is laid, kept and passed",
     "strengths": "strength of each hand, 1 to 741, 0 for no hand",
     "chances": "chance that each hand wins its comparison, own cards and score aside",
-    "lead": "how much more the hands laid are worth than the next best ones, in points",
-    "exchange_gain": "how much more exchanging is worth than keeping, in points",
-    "call_gain": "how much more calling is worth than passing, in points",
+    "lead": "how much more the hands laid are worth than the best others, in points",
+    "exchange_gain": "how much more exchanging is worth than keeping, in points; of a level, before it errs",
+    "call_gain": "how much more calling is worth than passing, in points; of a level, before it errs",
     "candidates": "how many different undominated arrangements were compared",
 }
 _AT_ONCE = 16
@@ -102,7 +103,8 @@ class OneFileAgent(BaseAgent):
         session: of onnxruntime.
         rules: the rules it was made for.
         name: what it is called.
-        temperature: as the file's input; its seeds are drawn from the agent's chance.
+        temperature: as the file's input.
+        errs: whether it is a level, and draws seeds at temperature 0 too; they come from the agent's chance.
 
     Raises:
         ValueError: a temperature that is no number from 0 up.
@@ -113,7 +115,9 @@ class OneFileAgent(BaseAgent):
     ValueError: temperature=-1: expected a finite number, 0 or more
     """
 
-    def __init__(self, session: Any, rules: CrashRules, *, name: str, temperature: float = 0.0) -> None:
+    def __init__(
+        self, session: Any, rules: CrashRules, *, name: str, temperature: float = 0.0, errs: bool = False
+    ) -> None:
         number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
         if not (number and math.isfinite(temperature) and temperature >= 0):
             raise ValueError(f"temperature={temperature!r}: expected a finite number, 0 or more")
@@ -121,6 +125,7 @@ class OneFileAgent(BaseAgent):
         self.rules = rules
         self._session = session
         self._temperature = float(temperature)
+        self._draws = errs or temperature > 0
 
     def check_rules(self, rules: CrashRules) -> None:
         """Refuse rules that the file was not made for; any target will do.
@@ -137,19 +142,25 @@ class OneFileAgent(BaseAgent):
             played = ", ".join(f"{name}={theirs[name]}" for name in differing)
             raise RulesMismatchError(f"{self.name!r} was made for {made}, the table plays {played}")
 
-    def answers(self, views: ViewBatch, rng: np.random.Generator | None = None) -> Feed:
+    def answers(
+        self,
+        views: ViewBatch,
+        rng: np.random.Generator | None = None,
+        *,
+        seeds: npt.NDArray[np.int32] | None = None,
+    ) -> Feed:
         """Return every output of the file for some views, by name.
 
         Args:
             views: which.
-            rng: where the seeds are drawn; not needed at temperature 0.
+            rng: where the seeds are drawn, if it draws at all.
+            seeds: the seeds themselves instead, (n,).
 
         Raises:
             RulesMismatchError: other rules.
         """
         self.check_rules(views.rules)
-        seeds = None
-        if rng is not None and self._temperature > 0:
+        if seeds is None and rng is not None and self._draws:
             seeds = rng.integers(2**31, size=len(views)).astype(np.int32)
         feed = bot_inputs(views, temperature=self._temperature, seeds=seeds)
         names = list(ONE_FILE_OUTPUTS)

@@ -170,4 +170,10 @@ def _one_file(session: Any, card: dict[str, Any], path: Path, temperature: float
         if names != list(wanted):
             raise ModelFileError(f"{str(path)!r} has {kind} {names}, expected {list(wanted)}")
     own = card.get("temperature", 0.0)
-    return OneFileAgent(session, rules, name=path.stem, temperature=own if temperature is None else temperature)
+    return OneFileAgent(
+        session,
+        rules,
+        name=path.stem,
+        temperature=own if temperature is None else temperature,
+        errs=card.get("level") is not None,
+    )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from ..agents.levels import Level
 from ..agents.one_file_agent import (
     ONE_FILE_FORMAT,
     ONE_FILE_INPUTS,
@@ -53,7 +54,7 @@ def export_bot(
     """Write an agent as a one-file bot, after checking that it decides the same; return the file's description.
 
     Args:
-        agent: an agent around a value network.
+        agent: an agent around a value network, or a level of one.
         rules: the rules that the file plays.
         target: path of the file, ending in ``.onnx``.
         decisions: how many of each phase are compared.
@@ -68,13 +69,13 @@ def export_bot(
     >>> export_bot(make("greedy"), CrashRules(), "bot.onnx")
     Traceback (most recent call last):
         ...
-    prial.training.one_file.ExportError: 'greedy' is no value network alone; these are online, bga, traditional, .safetensors
+    prial.training.one_file.ExportError: 'greedy' has no value network, as online, bga, traditional, their levels have
     """
     path = Path(target)
     if path.suffix != ".onnx":
         raise ExportError(f"{str(path)!r}: expected a file name ending in .onnx")
-    if not isinstance(agent, Trained):
-        raise ExportError(f"{agent.name!r} is no value network alone; these are online, bga, traditional, .safetensors")
+    if not isinstance(agent, Trained | Level):
+        raise ExportError(f"{agent.name!r} has no value network, as online, bga, traditional, their levels have")
     model = one_file_model(agent, rules)
     card: dict[str, Any] = {
         "format": ONE_FILE_FORMAT,
@@ -84,9 +85,11 @@ def export_bot(
         "temperature": temperature,
         "inputs": dict(ONE_FILE_INPUTS),
         "outputs": dict(ONE_FILE_OUTPUTS),
-        "network_sha256": network_hash(agent.network),
+        "network_sha256": network_hash(_network_of(agent).network),
         "prial": metadata.version("prial"),
     }
+    if isinstance(agent, Level):
+        card["level"] = {"name": agent.name, "slips": agent.slips}
     with tempfile.TemporaryDirectory() as scratch:
         trial = Path(scratch) / "trial.onnx"
         trial.write_bytes(_described(model, card))
@@ -101,6 +104,10 @@ def export_bot(
         raise ExportError(f"the file would have {len(data):,} bytes, more than {MOST_BYTES:,}")
     write_whole(path, data)
     return card
+
+
+def _network_of(agent: Trained | Level) -> Trained:
+    return agent.base if isinstance(agent, Level) else agent
 
 
 def network_hash(network: ValueNetwork) -> str:
@@ -132,17 +139,24 @@ def _check(agreement: Mapping[str, Agreement]) -> None:
             )
 
 
-def _model_card(agent: Trained, rules: CrashRules, agreement: Mapping[str, Agreement]) -> str:
+def _model_card(agent: Trained | Level, rules: CrashRules, agreement: Mapping[str, Agreement]) -> str:
     """What the file is, for people."""
     told = [
         f"{phase} {found.same:,} of {found.decisions:,} the same, {found.ties:,} ties"
         for phase, found in agreement.items()
     ]
-    trained = ", ".join(sorted({str(made.players) for made in agent.rules}))
+    base = _network_of(agent)
+    trained = ", ".join(sorted({str(made.players) for made in base.rules}))
+    errs = ""
+    if isinstance(agent, Level):
+        errs = (
+            f"It is a weaker level ({agent.name}, slips {agent.slips:g}): it overlooks and misjudges hands as people do, by "
+            "chance that is a function of the seed alone. "
+        )
     return (
         f"Plays Crash (13-card Brag) under the rules {rules.name or 'of its description'} with {rules.players} players. "
-        f"A value network that learned by self-play (agent {agent.name!r} of prial, trained for {trained} players) ranks "
-        "the undominated arrangements of the own cards. It knows its own cards and public history only. Values are in "
-        "points of a round, a tenth of a win; only differences between arrangements of the same cards mean anything. "
+        f"A value network that learned by self-play (agent {base.name!r} of prial, trained for {trained} players) ranks "
+        f"the undominated arrangements of the own cards. {errs}It knows its own cards and public history only. Values are "
+        "in points of a round, a tenth of a win; only differences between arrangements of the same cards mean anything. "
         f"Compared with the agent in Python before it was written: {'; '.join(told)}."
     )

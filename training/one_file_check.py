@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from ..agents.one_file_agent import OneFileAgent, partitions_of
+from ..agents import levels
+from ..agents.levels import Level
+from ..agents.one_file_agent import Feed, OneFileAgent, partitions_of
 from ..agents.trained import Trained
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
@@ -100,7 +102,7 @@ def random_views(rules: CrashRules, phase: Phase, count: int, rng: np.random.Gen
 
 
 def compare(
-    agent: Trained,
+    agent: Trained | Level,
     bot: OneFileAgent,
     *,
     decisions: int,
@@ -110,7 +112,7 @@ def compare(
     """Return how a bot's decisions compare with the agent's, by phase.
 
     Args:
-        agent: the original.
+        agent: the original; a level draws the seeds that the file is given.
         bot: the file, at temperature 0; its rules are played.
         decisions: of each phase that the rules have.
         seed: of cards, scores and history.
@@ -124,8 +126,11 @@ def compare(
         parts = []
         for start in range(0, decisions, _CHUNK):
             count = min(_CHUNK, decisions - start)
-            views = random_views(rules, phase, count, np.random.default_rng((seed, phase, start)))
-            parts.append(_arranged(agent, bot, views) if phase is Phase.ARRANGE else _chosen(agent, bot, views, phase))
+            rng = np.random.default_rng((seed, phase, start))
+            views = random_views(rules, phase, count, rng)
+            seeds = rng.integers(-(2**31), 2**31, size=count).astype(np.int32)
+            decided = _arranged if phase is Phase.ARRANGE else _chosen
+            parts.append(decided(_judge_of(agent, seeds), bot.answers(views, seeds=seeds), views))
             done += count
             if progress is not None:
                 progress(done, total)
@@ -144,29 +149,91 @@ def compare(
 
 
 _Flags = npt.NDArray[np.bool_]
+_Floats = npt.NDArray[np.floating[Any]]
 _Compared = tuple[_Flags, _Flags, _Flags, npt.NDArray[np.float64]]
 
 
-def _arranged(agent: Trained, bot: OneFileAgent, views: ViewBatch) -> _Compared:
+class _Judge:
+    """What an agent decides, and what its options look worth to it."""
+
+    def __init__(self, agent: Trained) -> None:
+        self._agent = agent
+
+    def arranges(self, views: ViewBatch) -> npt.NDArray[np.int32]:
+        return self._agent.arrange_many(views, np.random.default_rng(0))
+
+    def looks(self, views: ViewBatch) -> _Floats:
+        return self._agent.values(views)
+
+    def chooses(self, views: ViewBatch) -> _Flags:
+        return self.seems(views) > 0
+
+    def seems(self, views: ViewBatch) -> _Floats:
+        agent = self._agent
+        return agent.exchange_gains(views) if views.phase[0] == Phase.EXCHANGE else agent.call_gains(views)
+
+
+class _LevelJudge(_Judge):
+    """The same of a level, by seeds."""
+
+    def __init__(self, agent: Level, seeds: npt.NDArray[np.int32]) -> None:
+        super().__init__(agent.base)
+        self._level = agent
+        self._keys = seeds.astype(np.uint32).astype(np.uint64)
+
+    def arranges(self, views: ViewBatch) -> npt.NDArray[np.int32]:
+        return self._level.arrange_many(views, self._chance())
+
+    def looks(self, views: ViewBatch) -> _Floats:
+        level, found = self._level, views.undominated()
+        values = super().looks(level._as_remembered(views, self._keys))
+        return np.where(level._seen(found, self._keys), values + level._misjudged(found, self._keys), -np.inf)
+
+    def chooses(self, views: ViewBatch) -> _Flags:
+        level = self._level
+        asked = level.exchange_many if views.phase[0] == Phase.EXCHANGE else level.call_many
+        return asked(views, self._chance())
+
+    def seems(self, views: ViewBatch) -> _Floats:
+        worth = super().seems(self._level._as_remembered(views, self._keys))
+        wrong: _Floats = levels._error(self._keys, levels._WORTH)
+        return worth + self._level.slips * levels._MISJUDGES_EXCHANGE * wrong
+
+    def _chance(self) -> np.random.Generator:
+        return cast(np.random.Generator, _Given(self._keys))
+
+
+class _Given:
+    """Chance that is not: the keys that a level would draw."""
+
+    def __init__(self, keys: npt.NDArray[np.uint64]) -> None:
+        self._keys = keys
+
+    def integers(self, *_: object, **__: object) -> npt.NDArray[np.uint64]:
+        return self._keys
+
+
+def _judge_of(agent: Trained | Level, seeds: npt.NDArray[np.int32]) -> _Judge:
+    return _LevelJudge(agent, seeds) if isinstance(agent, Level) else _Judge(agent)
+
+
+def _arranged(judge: _Judge, answers: Feed, views: ViewBatch) -> _Compared:
     """Which arrangements are the same, in cards too, of as many, and by how much the bot's are worth less."""
-    answers = bot.answers(views)
-    partitions = partitions_of(answers["hands"], views)
+    partitions, expected = partitions_of(answers["hands"], views), judge.arranges(views)
     laid = laid_many(partitions, views.cards, views.rules)
-    found, values = views.undominated(), agent.values(views)
-    best = found.best_rows(values)
+    found, looks = views.undominated(), judge.looks(views)
+    best = np.flatnonzero(found.partitions == np.repeat(expected, found.counts))
     alike = (found.strengths == np.repeat(laid.strengths, found.counts, axis=0)).all(axis=1)
     alike &= found.quads == np.repeat(laid.quads, found.counts)
     # What is not among the undominated ones is worth infinitely less.
-    worth = np.maximum.reduceat(np.where(alike, values, -np.inf), found.offsets[:-1]).astype(np.float64)
+    worth = np.maximum.reduceat(np.where(alike, looks, -np.inf), found.offsets[:-1]).astype(np.float64)
     complete = answers["candidates"] == found.counts
-    return alike[best], found.partitions[best] == partitions, complete, values[best] - worth
+    return alike[best], expected == partitions, complete, looks[best] - worth
 
 
-def _chosen(agent: Trained, bot: OneFileAgent, views: ViewBatch, phase: Phase) -> _Compared:
+def _chosen(judge: _Judge, answers: Feed, views: ViewBatch) -> _Compared:
     """The same for exchanges and calls."""
-    head = phase.label
-    answers = bot.answers(views)
     complete = answers["candidates"] == views.undominated().counts
-    gain = agent.exchange_gains(views) if phase is Phase.EXCHANGE else agent.call_gains(views)
-    same = (gain > 0) == (answers[head] == 1)
-    return same, same, complete, np.maximum(np.abs(gain), np.abs(gain - answers[f"{head}_gain"])).astype(np.float64)
+    name = "exchange" if views.phase[0] == Phase.EXCHANGE else "call"
+    same = judge.chooses(views) == (answers[name] == 1)
+    return same, same, complete, np.abs(judge.seems(views)).astype(np.float64)

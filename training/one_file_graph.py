@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import onnx
 
+from ..agents.levels import Level
 from ..agents.one_file_agent import ONE_FILE_INPUTS, ONE_FILE_OUTPUTS
 from ..agents.percentile_table import TableError, find_table
 from ..agents.trained import Trained
 from ..envs.brag import NUM_STRENGTHS
 from ..envs.crash.rules import MAX_HANDS, CrashRules
+from .one_file_level import LevelNodes
 from .one_file_network import Inputs, NetworkNodes
 from .one_file_search import STEPS, Found, Search, Step, find, laid_fields
 from .onnx_graph import GraphWriter
@@ -27,11 +29,11 @@ _HOTTEST = 1e6
 _ABSENT = 99  # above every card id
 
 
-def one_file_model(agent: Trained, rules: CrashRules, *, steps: Sequence[Step] = STEPS) -> onnx.ModelProto:
+def one_file_model(agent: Trained | Level, rules: CrashRules, *, steps: Sequence[Step] = STEPS) -> onnx.ModelProto:
     """Return the model, without a description.
 
     Args:
-        agent: whose network.
+        agent: whose network, and how it errs.
         rules: the rules.
         steps: of the search.
 
@@ -71,32 +73,38 @@ class _Extra:
 
 
 class _Bot:
-    def __init__(self, agent: Trained, rules: CrashRules, steps: Sequence[Step]) -> None:
+    def __init__(self, agent: Trained | Level, rules: CrashRules, steps: Sequence[Step]) -> None:
         self.rules, self.steps = rules, steps
         self.graph = GraphWriter()
-        self.chances = chances_of(agent, rules)
-        most_need = max(made.target for made in agent.rules)
-        self.network = NetworkNodes(self.graph, agent.network, rules, most_need=most_need)
+        self.level = agent if isinstance(agent, Level) else None
+        base = agent.base if isinstance(agent, Level) else agent
+        self.chances = chances_of(base, rules)
+        most_need = max(made.target for made in base.rules)
+        self.network = NetworkNodes(self.graph, base.network, rules, most_need=most_need)
 
     def model(self) -> onnx.ModelProto:
         g, rules = self.graph, self.rules
         given, extra = self._inputs()
         ok = self._ok(given, extra)
         given, laid = self._in_range(given, extra.laid)
+        slips = None if self.level is None else LevelNodes(g, self.level, rules, seed=extra.seed)
+        if slips is not None:
+            given = replace(given, scores=slips.remembered(given.scores))
         search = Search(rules, self.chances[0, : rules.hands].mean(axis=0))
         found = find(g, search, given.cards, self.steps)
         now = self.network.context(given)
         kept = self.network.context(self._as_kept(given)) if rules.has_exchange else now
         hands = self.network.hands(found.strengths, found.quads)
         values = g.op("Where", found.there, self.network.values(hands, kept), _NOT_THERE)
-        noisy = g.op("Add", values, g.op("Mul", g.at(extra.temperature, 1), self._gumbel(found, extra.seed)))
+        looks = values if slips is None else slips.looks(found, values)
+        noisy = g.op("Add", looks, g.op("Mul", g.at(extra.temperature, 1), self._gumbel(found, extra.seed)))
         noisy = g.op("Where", found.there, noisy, _NOT_THERE)
         choice = g.op("ArgMax", noisy, axis=1, keepdims=1)
         made = self._laid(search, found, choice, ok)
         made |= {"ok": g.cast(ok, np.int32)}
         made |= {"chances": self._chances_output(made["strengths"], given)}
         made |= {"lead": self._lead(values, choice)}
-        made |= self._exchange(hands, values, now, ok) | self._call(laid, now, ok)
+        made |= self._exchange(found, hands, values, now, slips, ok) | self._call(laid, now, slips, ok)
         made |= {"candidates": g.op("ReduceSum", g.cast(found.there, np.int32), g.whole(1), keepdims=0)}
         shapes: dict[str, list[int | str]] = {"hands": [MAX_HANDS, 3], "spare": [rules.cards_dealt]}
         shapes |= {"strengths": [MAX_HANDS], "chances": [MAX_HANDS]}
@@ -150,16 +158,7 @@ class _Bot:
         g = self.graph
         cards = g.op("Clip", given.cards, 0, 51)
         gone = g.op("Clip", given.given_up, -1, 51)
-        inside = Inputs(
-            cards=cards,
-            given_up=gone,
-            scores=given.scores,
-            target=given.target,
-            dealer=given.dealer,
-            exchanges=given.exchanges,
-            calls=given.calls,
-        )
-        return inside, g.op("Clip", laid, -1, 51)
+        return replace(given, cards=cards, given_up=gone), g.op("Clip", laid, -1, 51)
 
     def _as_kept(self, given: Inputs) -> Inputs:
         """While it is asked whether to exchange, arrangements are valued as if the hand were kept.
@@ -172,15 +171,7 @@ class _Bot:
         taken = g.op("Equal", g.op("ReduceMax", others, axes=[1], keepdims=1), 1)
         asked = g.op("And", g.op("Equal", own, -1), g.op("Not", taken))
         exchanges = g.join(g.op("Where", asked, 0, own), others, axis=1)
-        return Inputs(
-            cards=given.cards,
-            given_up=given.given_up,
-            scores=given.scores,
-            target=given.target,
-            dealer=given.dealer,
-            exchanges=exchanges,
-            calls=given.calls,
-        )
+        return replace(given, exchanges=exchanges)
 
     def _gumbel(self, found: Found, seed: str) -> str:
         """Noise of a Gumbel distribution, a hash of the seed and the partition: float32 (n, k).
@@ -246,20 +237,25 @@ class _Bot:
         best = g.op("ReduceMax", rest, axes=[1], keepdims=0)
         return g.op("Where", g.op("Greater", best, _NOT_THERE / 2), g.op("Sub", mine, best), 0.0)
 
-    def _exchange(self, hands: str, values: str, context: str, ok: str) -> dict[str, str]:
+    def _exchange(
+        self, found: Found, hands: str, values: str, context: str, slips: LevelNodes | None, ok: str
+    ) -> dict[str, str]:
         if not self.rules.has_exchange:
             return self._never("exchange", values)
         g = self.graph
         best = g.op("ArgMax", values, axis=1, keepdims=1)
-        chosen = g.op("GatherND", hands, best, batch_dims=1)
-        return self._decided("exchange", self.network.choice("exchange", chosen, context), ok)
+        gain = self.network.choice("exchange", g.op("GatherND", hands, best, batch_dims=1), context)
+        yes = g.op("Greater", gain, 0.0) if slips is None else slips.chosen(gain, slips.feels_exchange(found))
+        return self._decided("exchange", gain, yes, ok)
 
-    def _call(self, laid: str, context: str, ok: str) -> dict[str, str]:
+    def _call(self, laid: str, context: str, slips: LevelNodes | None, ok: str) -> dict[str, str]:
         g, rules = self.graph, self.rules
         if not rules.has_calls:
             return self._never("call", context)
         hands = g.op("Squeeze", self.network.hands(*laid_fields(g, rules, laid)), g.whole(1))
-        return self._decided("call", self.network.choice("call", hands, context), ok)
+        gain = self.network.choice("call", hands, context)
+        yes = g.op("Greater", gain, 0.0) if slips is None else slips.chosen(gain, slips.feels_call(laid))
+        return self._decided("call", gain, yes, ok)
 
     def _never(self, name: str, like: str) -> dict[str, str]:
         """A choice that the rules do not have."""
@@ -267,7 +263,6 @@ class _Bot:
         zero = g.op("Mul", g.op("ReduceMin", like, axes=[1], keepdims=0), 0.0)
         return {name: g.cast(zero, np.int32), f"{name}_gain": zero}
 
-    def _decided(self, name: str, gain: str, ok: str) -> dict[str, str]:
+    def _decided(self, name: str, gain: str, yes: str, ok: str) -> dict[str, str]:
         g = self.graph
-        yes = g.op("And", g.op("Greater", gain, 0.0), ok)
-        return {name: g.cast(yes, np.int32), f"{name}_gain": gain}
+        return {name: g.cast(g.op("And", yes, ok), np.int32), f"{name}_gain": gain}

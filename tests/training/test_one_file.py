@@ -20,8 +20,6 @@ from prial.agents.onnx_agent import ModelFileError, load, read_card  # noqa: E40
 from prial.agents.registry import make  # noqa: E402
 from prial.agents.scorer_agent import RulesMismatchError  # noqa: E402
 from prial.agents.trained import Trained, TrainedError  # noqa: E402
-from prial.agents.value_inputs import places_of  # noqa: E402
-from prial.agents.value_network import ValueNetwork, weight_shapes  # noqa: E402
 from prial.envs.cards import parse_cards  # noqa: E402
 from prial.envs.crash.game import Game, Phase  # noqa: E402
 from prial.envs.crash.observation import ViewBatch  # noqa: E402
@@ -33,25 +31,9 @@ from prial.training.one_file import MOST_BYTES, ExportError, export_bot, network
 from prial.training.one_file_check import compare, random_views  # noqa: E402
 from prial.training.one_file_graph import one_file_model  # noqa: E402
 from prial.training.vectors import vector_rules  # noqa: E402
+from small_bots import bot_of, tiny_agent  # noqa: E402
 
 NINE = CrashRules.preset("bga", cards_dealt=9, exchange="none", quads_bonus=1)
-
-
-def tiny_agent(rules: CrashRules, seed: int = 0, *, width: int = 12, hats: int = 5) -> Trained:
-    """An agent with a network of random weights: the hardest to agree with, since it likes anything."""
-    rng = np.random.default_rng(seed)
-    shapes = weight_shapes(width=width, hats=hats)
-    weights = {name: (rng.normal(size=shape) / np.sqrt(shape[-1])).astype(np.float32) for name, shape in shapes.items()}
-    return Trained(ValueNetwork(weights | {"places": places_of(rules)}), [rules], name="tiny")
-
-
-def bot_of(agent: Trained, rules: CrashRules, **options: Any) -> OneFileAgent:
-    import onnxruntime
-
-    settings = onnxruntime.SessionOptions()
-    settings.intra_op_num_threads = 1
-    data = one_file_model(agent, rules).SerializeToString()
-    return OneFileAgent(onnxruntime.InferenceSession(data, settings), rules, name="bot", **options)
 
 
 def held(views: ViewBatch, text: str) -> ViewBatch:
@@ -346,7 +328,7 @@ def test_a_bot_that_plays_otherwise_is_not_written(tmp_path: Path, monkeypatch: 
 
 
 def test_what_cannot_be_a_bot_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match="'greedy' is no value network alone"):
+    with pytest.raises(ExportError, match="'greedy' has no value network"):
         export_bot(make("greedy"), CrashRules(), tmp_path / "bot.onnx")
     with pytest.raises(TrainedError, match="finish=immediate, not finish=round_end"):
         export_bot(make("online"), CrashRules(finish="round_end"), tmp_path / "bot.onnx")
@@ -374,7 +356,7 @@ def test_the_command(tmp_path: Path) -> None:
     [
         (["online"], "expected AGENT or RUN and OUT.onnx"),
         (["online", "bot.txt"], "ending in .onnx"),
-        (["greedy", "bot.onnx"], "is no value network alone"),
+        (["greedy", "bot.onnx"], "has no value network"),
         (["online", "bot.onnx", "--rules", "bga"], "was trained for"),
         (["nowhere", "bot.onnx"], "nowhere"),
         (["nowhere", "bot.onnx", "--players", "2"], "a run has rules of its own"),

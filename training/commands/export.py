@@ -16,7 +16,9 @@ __all__ = ["export"]
 def export(
     source: Annotated[
         str | None,
-        typer.Argument(metavar="AGENT|RUN", help="Agent with a value network, or folder of a run.", show_default=False),
+        typer.Argument(
+            metavar="AGENT|RUN", help="Agent with a network, its level, or folder of a run.", show_default=False
+        ),
     ] = None,
     target: Annotated[
         Path | None, typer.Argument(metavar="OUT.onnx", help="File to write.", show_default=False)
@@ -43,8 +45,8 @@ def export(
 ) -> None:
     """Write an agent, or the newest network of a run, as one ONNX file, after checking that it plays the same.
 
-    An AGENT (online, a .safetensors file) becomes a one-file bot, rules and search inside: plain numbers in, decisions out,
-    in any language (docs/one-file-bot.md). A RUN of 'prial train ppo' becomes a network to be played by prial.
+    An AGENT (online, online:easy, a .safetensors file) becomes a one-file bot, rules and search inside: plain numbers in,
+    decisions out, in any language (docs/one-file-bot.md). A RUN of 'prial train ppo' becomes a network for prial itself.
 
     Needs the extra 'export', a RUN 'train' as well; --vectors needs none.
     """
@@ -104,12 +106,14 @@ def _write_bot(
     as_json: bool,
 ) -> None:
     require_extra("prial export", "export", "onnx")
+    from ...agents.levels import Level
     from ...agents.registry import make, split_name
     from ...agents.trained import Trained
     from ..one_file import export_bot
 
     agent = make(source)
-    own = agent.rules[0].name if isinstance(agent, Trained) else ""
+    base = agent.base if isinstance(agent, Level) else agent
+    own = base.rules[0].name if isinstance(base, Trained) else ""
     made = rules_from(rules or own or "online", players, settings)
     temperature = split_name(source)[1].get("temperature", 0.0)
     with progress_bar("Comparing") as progress:
