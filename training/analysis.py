@@ -218,6 +218,10 @@ class Analyst:
         """Return whether to exchange; None if the seat is not asked."""
         return exchange_of(view, self._policies) if is_asked(view) else None
 
+    def exchange_values(self, views: ViewBatch) -> tuple[Floats, Floats]:
+        """Return what keeping and exchanging are worth in win share, as `SolverFastPolicy.exchange_values`: (n,) both."""
+        return self._policies["win"].exchange_values(views)
+
     def parts(self, view: PlayerView, better: Rated, worse: Rated, objective: Objective = "win") -> tuple[float, ...]:
         """Return what each hand has to do with the difference of two arrangements, and last the extras (quads and call).
 

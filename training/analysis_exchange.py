@@ -68,7 +68,7 @@ class Exchange:
 
     Attributes:
         worth: points that the hand can make at best against hands like any other, a crash included.
-        threshold: below it `percentile`, and `solver-fast`, exchange.
+        threshold: below it `percentile` exchanges.
         win_share: of keeping and exchanging.
         points: likewise, the round's margin.
     """

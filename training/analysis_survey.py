@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..agents.heuristics import Balanced, Greedy
-from ..agents.percentile import Percentile, crash_weight
-from ..agents.percentile_table import TableError, arrangement_values, find_table
+from ..agents.percentile import Percentile
+from ..agents.percentile_table import TableError
 from ..agents.protocol import BaseAgent
 from ..agents.solver_table import needs_index
 from ..envs.brag import NUM_STRENGTHS, BragClass, class_of_strength, describe_strength, triple_strength
@@ -27,8 +27,9 @@ from ..envs.crash.partitions import CandidateBatch, laid_many
 from ..envs.crash.rules import CrashRules
 from ..envs.deals import DealStream
 from .analysis import Analyst
+from .analysis_survey_choices import Calls, Exchanges, survey_calls, survey_exchanges
 
-__all__ = ["Exchanges", "HandsSurvey", "Others", "Prial", "Rivals", "survey_hands"]
+__all__ = ["HandsSurvey", "Others", "Prial", "Rivals", "survey_hands"]
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -41,7 +42,6 @@ _SHOWN = (
     *("AcAdKc", "9c9dAc", "4c4dAc"),
 )
 _WANTED = (0.25, 0.5, 0.75)
-_CHECKED = 60  # hands valued both ways, kept and exchanged
 _CRASHES = (0.05, 0.1, 0.2, 0.5)
 
 
@@ -70,12 +70,14 @@ class Prial:
         hands: how many hands hold them.
         laid: share of those in which the best lays the prial.
         cost: win share that laying it gives up where it is not the best, on average over those with such an arrangement.
+        never: win share that breaking it gives up where it is the best, on average over those with another arrangement.
     """
 
     rank: str
     hands: int
     laid: float
     cost: float
+    never: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,25 +94,6 @@ class Rivals:
     flush: float
     always_run: float
     always_flush: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchanges:
-    """Whether to exchange.
-
-    Attributes:
-        below: by how many have kept, the threshold in points and the share of hands below it.
-        checked: how many hands were valued both ways, with sampled spare hands, for the first to be asked.
-        better: share of those that win more often exchanged.
-        otherwise: share of those that the threshold decides otherwise, by more than two standard errors.
-        cost: win share given up by that, on average over those checked.
-    """
-
-    below: tuple[tuple[float, float], ...]
-    checked: int
-    better: float
-    otherwise: float
-    cost: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +115,7 @@ class HandsSurvey:
         rivals: runs against flushes, by position.
         others: other ways of playing.
         exchange: None without an exchange.
+        calls: None where crashes are not called.
     """
 
     rules: Mapping[str, Any]
@@ -149,6 +133,7 @@ class HandsSurvey:
     rivals: tuple[Rivals, ...]
     others: tuple[Others, ...]
     exchange: Exchanges | None
+    calls: Calls | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON values."""
@@ -182,7 +167,8 @@ def survey_hands(
     analyst = Analyst(rules, table=table)
     views = _dealt(rules, scores, deals, seed)
     found = views.undominated()
-    win, points = (analyst.values(views, found, of).max(axis=0) for of in ("win", "points"))
+    by_win, by_points = (analyst.values(views, found, of) for of in ("win", "points"))
+    win, points = by_win.max(axis=0), by_points.max(axis=0)
     best, best_points = found.best_rows(win), found.best_rows(points)
     outcomes = analyst.chances(views, found)[best]
     crash = outcomes[:, :, 0].prod(axis=1) if rules.hands > 1 else np.zeros(deals)
@@ -206,7 +192,8 @@ def survey_hands(
             *_others(rules, analyst, views, win[best], points[best_points]),
             _other("points", win[best], win[best_points], np.zeros(deals)),
         ),
-        exchange=_exchanges(analyst, views, found) if rules.has_exchange else None,
+        exchange=survey_exchanges(analyst, views, found, classes[best][:, 0]) if rules.has_exchange else None,
+        calls=survey_calls(found, by_win, by_points, crash, best) if rules.has_calls else None,
     )
 
 
@@ -283,13 +270,15 @@ def _prials(
         letter = RANKS[rank]
         strength = triple_strength(f"{letter}c{letter}d{letter}h", flush_high=rules.flush_order)
         having = (found.strengths == strength).any(axis=1)
-        with_it = _best_with(found, win, having)
+        with_it, without = _best_with(found, win, having), _best_with(found, win, ~having)
         broken = hands & ~having[best] & np.isfinite(with_it)
+        kept = hands & having[best] & np.isfinite(without)
         yield Prial(
             rank=letter,
             hands=int(hands.sum()),
             laid=float(having[best][hands].mean()),
             cost=float((win[best] - with_it)[broken].mean()) if broken.any() else 0.0,
+            never=float((win[best] - without)[kept].mean()) if kept.any() else 0.0,
         )
 
 
@@ -328,21 +317,4 @@ def _other(name: str, best: Floats, win: Floats, points_lost: Floats) -> Others:
         differs=float((lost > 1e-9).mean()),
         win_share=float(lost.mean()),
         points=float(points_lost.mean()),
-    )
-
-
-def _exchanges(analyst: Analyst, views: ViewBatch, found: CandidateBatch) -> Exchanges:
-    rules = analyst.rules
-    table = find_table(rules)
-    values = arrangement_values(found, table.win_chances(), rules=rules, weight=crash_weight(rules))
-    worth = np.maximum.reduceat(values, found.offsets[:-1])
-    asked = [analyst.exchange(views[row]) for row in range(min(_CHECKED, len(views)))]
-    known = [one for one in asked if one is not None]
-    lost = [one.win_share.lost(exchanged=one.exchanges) for one in known]
-    return Exchanges(
-        below=tuple((threshold, float((worth < threshold).mean())) for threshold in table.exchange_below),
-        checked=len(known),
-        better=float(np.mean([one.win_share.gain > 0 for one in known])),
-        otherwise=float(np.mean([loss > 0 for loss in lost])),
-        cost=float(np.mean(lost)),
     )

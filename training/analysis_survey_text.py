@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from ..envs.crash.rules import CrashRules
 from .analysis_report import wrapped
-from .analysis_survey import Exchanges, HandsSurvey
+from .analysis_survey import HandsSurvey
+from .analysis_survey_choices import Calls, Exchanges
 from .analysis_words import percent
 
 __all__ = ["SURVEY_PARTS", "columns", "survey_text"]
 
-SURVEY_PARTS = ("hands", "crash", "laid", "ladder", "needed", "prials", "rivals", "others", "exchange")
+SURVEY_PARTS = ("hands", "crash", "laid", "ladder", "needed", "prials", "rivals", "others", "exchange", "calls")
 """The parts of a survey's text, in order."""
 
 
@@ -89,10 +90,10 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, str, li
     )
     yield (
         "prials",
-        "Three of a kind: laid as a prial, and what insisting on it costs where that is not the best:",
+        "Three of a kind: laid as a prial, and what insisting on it costs, or breaking it, where that is not the best:",
         [
-            ("rank", "held in", "laid", "costs"),
-            *((one.rank, f"{one.hands}", percent(one.laid), _pp(one.cost)) for one in found.prials),
+            ("rank", "held in", "laid", "insisting", "breaking"),
+            *((one.rank, f"{one.hands}", percent(one.laid), _pp(one.cost), _pp(one.never)) for one in found.prials),
         ],
         "",
     )
@@ -121,7 +122,19 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, str, li
     if found.exchange is not None:
         yield (
             "exchange",
-            "Exchange a hand whose best is worth less than so many points, a crash included:",
+            f"Asked first, {percent(found.exchange.exchanged)} are exchanged. By Hand 1 of the best arrangement:",
+            [
+                ("", "hands", "exchanged", "exchanging has more"),
+                *(
+                    (one.kind, percent(one.hands), percent(one.exchanged), _pp(one.gain, sign="+"))
+                    for one in found.exchange.kinds
+                ),
+            ],
+            f"Keeping every hand gives up {_pp(found.exchange.never)} a round, exchanging all {_pp(found.exchange.always)}.",
+        )
+        yield (
+            "exchange",
+            "Rule of thumb: exchange a hand whose best is worth less than so many points, a crash included:",
             [
                 ("others who have kept", "below", "share of hands"),
                 *(
@@ -131,15 +144,42 @@ def _parts(found: HandsSurvey, rules: CrashRules) -> Iterator[tuple[str, str, li
             ],
             _checked(found.exchange),
         )
+    if found.calls is not None:
+        yield (
+            "calls",
+            f"Asked first, {percent(found.calls.called)} call a crash. By the chance to crash with what is laid:",
+            [
+                ("", "hands", "call", "calling has more", "in points"),
+                *(
+                    (
+                        f"{one.chance:.0%} or more",
+                        f"{one.hands:.2%}",
+                        percent(one.called),
+                        _pp(one.win_share, sign="+"),
+                        f"{one.points:+.3f}",
+                    )
+                    for one in found.calls.bands
+                ),
+            ],
+            _never_called(found.calls),
+        )
 
 
 def _checked(found: Exchanges) -> str:
     return (
-        f"The first {found.checked} valued both ways by the solver, asked first: exchanging is better for "
-        f"{percent(found.better)}; the rule above decides {percent(found.otherwise)} otherwise by more than two standard "
-        f"errors and gives up {_pp(found.cost)} of win share on average."
+        f"Asked first, that gives up {_pp(found.by_rule)} of win share a round by the solver's values. The first "
+        f"{found.checked} valued both ways with sampled spare hands: exchanging is better for {percent(found.better)}; the "
+        f"rule decides {percent(found.otherwise)} otherwise by more than two standard errors and gives up "
+        f"{_pp(found.cost)} of win share on average."
     )
 
 
-def _pp(share: float) -> str:
-    return f"{100 * share:.2f} pp"
+def _never_called(found: Calls) -> str:
+    return (
+        f"Never calling would give up {_pp(found.never)} of win share a round, or {found.points:.4f} points; "
+        f"{found.rearranged:.2%} of hands are laid otherwise because they can call."
+    )
+
+
+def _pp(share: float, *, sign: str = "") -> str:
+    return f"{100 * share:{sign}.2f} pp"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from prial.agents.equity_table import EquityTable, round_states
 from prial.agents.percentile import Percentile
 from prial.agents.percentile_table import find_table
 from prial.agents.solver_fast import SolverFast, SolverFastPolicy
+from prial.agents.solver_table import find_solver_table, solver_options
 from prial.envs.cards import parse_cards
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import ViewBatch, view_of
 from prial.envs.crash.partitions import undominated
 from prial.envs.crash.rules import CrashRules
+from prial.envs.deals import DealStream
 from prial.training.analysis import Analyst, plain_view, shapley
 from prial.training.analysis_survey import survey_hands
 from prial.training.cli import app
@@ -318,8 +322,6 @@ def test_a_survey_says_what_good_play_does() -> None:
 
 
 def _hand_of(seed: int) -> list[int]:
-    from prial.envs.deals import DealStream
-
     return sorted(DealStream(seed, 0).shuffle(RULES.pack, deal=0, count=13))
 
 
@@ -332,17 +334,59 @@ def test_a_survey_of_an_exchange_and_its_text(table_of: Any, tmp_path: Path) -> 
     assert found.exchange.checked == 40
     assert 0 < found.exchange.better < 1
     assert (found.exchange.cost > 0) == (found.exchange.otherwise > 0)
+    # The better of both choices, hand by hand, is never worse than either one for all hands, nor than the rule.
+    assert min(found.exchange.never, found.exchange.always, found.exchange.by_rule) >= 0
+    kinds = found.exchange.kinds
+    assert sum(one.hands for one in kinds) == pytest.approx(1)
+    assert sum(one.hands * one.exchanged for one in kinds) == pytest.approx(found.exchange.exchanged)
+    gain = sum(one.hands * one.gain for one in kinds)
+    assert gain == pytest.approx(found.exchange.never - found.exchange.always)
+    analyst = Analyst(BGA, table=path)
+    held = _hand_of(seed=1)
+    asked = replace(ViewBatch.of([plain_view(BGA, held)]), phase=np.array([Phase.EXCHANGE], np.int8))
+    keep, exchange = SolverFastPolicy(BGA, analyst.table).exchange_values(asked)
+    one = survey_hands(BGA, scores=(0, 0, 0), deals=1, table=path).exchange
+    assert one is not None
+    assert one.never == pytest.approx(max(exchange[0] - keep[0], 0))
+    assert one.always == pytest.approx(max(keep[0] - exchange[0], 0))
     result = prial("--survey", "40", "--rules", "bga", "--table", path)
     assert result.exit_code == 0
-    for title in ("What it lays", "Three of a kind", "A run or a flush", "Other ways", "Exchange a hand whose best"):
+    for title in ("What it lays", "Three of a kind", "A run or a flush", "Other ways", "exchange a hand whose best"):
         assert title in result.stdout
     only = prial("--survey", "40", "--rules", "bga", "--table", path, "--part", "exchange", "--part", "crash").stdout
-    assert "Exchange a hand whose best" in only
+    assert "exchange a hand whose best" in only
     assert "Crashes: " in only
     assert "What it lays" not in only
     answer = as_json("--survey", "40", "--rules", "bga", "--table", path)
     assert answer["kind"] == "survey"
     assert answer["deals"] == 40
+
+
+@pytest.mark.parametrize("call", ["optional", "required"])
+def test_a_survey_of_calls_and_its_text(call: str, tmp_path: Path) -> None:
+    rules = CrashRules.preset("traditional", players=2, crash_call=call)
+    ahead = np.diff(round_states(2, 15, ordered=True), axis=1)[:, 0] / 30
+    shipped = find_solver_table(CrashRules.preset("traditional", players=2))
+    equity = EquityTable.known(rules, [0.5 - ahead, 0.5 + ahead])
+    file = tmp_path / "table.json"
+    file.write_text(replace(shipped, options=solver_options(rules), equity=equity).to_json(), encoding="utf-8")
+    calls = survey_hands(rules, scores=(2, 2), deals=600, table=file).calls
+    assert calls is not None
+    assert sum(band.hands for band in calls.bands) == pytest.approx(1)
+    assert sum(band.hands * band.called for band in calls.bands) == pytest.approx(calls.called)
+    assert 0 < calls.called < 1
+    assert 0 < calls.never < 0.1
+    assert calls.points > 0
+    # With scores that nothing can take below 0 a call needs, by points, the penalty's share of all that is at stake.
+    needed = 1 / 2 if call == "optional" else 1 / 3
+    for band in calls.bands:
+        assert (band.points > 0) == (band.chance >= needed) or band.chance < needed < band.chance + 0.1
+    words = ["--rules", "traditional", "--players", "2", "--set", f"crash_call={call}"]
+    words += ["--score", "2,2", "--table", str(file), "--part", "calls"]
+    shown = " ".join(prial("--survey", "600", *words).stdout.split())
+    assert "call a crash. By the chance to crash" in shown
+    assert f"Never calling would give up {100 * calls.never:.2f} pp" in shown
+    assert survey_hands(RULES, scores=(0, 0, 0), deals=1).calls is None
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:
