@@ -94,6 +94,11 @@ def test_iterations_of_the_solver_are_shown() -> None:
     last = found["deals"][7]
     assert rows[-1][1:3] == [f"{last['last']:.6f}", f"{last['average']:.6f}"]
     assert last["last"] < found["hands"][7]["last"] < found["fit"][7]["last"]
+    # With three players the approximations are not taken apart.
+    words = ["--players", "3", "--ranks", "QKA", "--cards", "4", "--iterate", "2"]
+    assert list(as_json(*words)["iterated"]) == ["deals"]
+    rows = [line.split() for line in prial(*words).stdout.splitlines()]
+    assert [len(row) for row in rows[-2:]] == [3, 3]
 
 
 def test_a_sampled_agent_is_marked() -> None:
@@ -105,7 +110,6 @@ def test_a_sampled_agent_is_marked() -> None:
     ("words", "message"),
     [
         (["--players", "3"], "needs 18 cards"),
-        (["--players", "3", "--cards", "3", "--iterate", "2"], "two players only"),
         (["--rules", "traditional"], "exchange=spare"),
         (["--ranks", "23456789TJQKA"], "at most"),
         (["--ranks", "JQX"], "'X' is not a rank"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ..console import CommandError, output, progress_bar, show_json
+from ..console import output, progress_bar, show_json
 from .options import JsonOption, RulesOption, SeedOption, SetOption, rules_from
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def solve_small(
     """Solve the round with a short pack exactly, without exchange and calls, every deal looked at.
 
     For each agent: what a best responder gains against others who all play it, and what the solution earns against them, in
-    points a round. With --iterate: what a best responder gains against each iteration of the solver, with two players.
+    points a round. With --iterate: what a best responder gains against each iteration of the solver.
     """
     given = [f"ranks={ranks}", f"cards_dealt={cards}", *([f"lowest_hand={lowest_hand}"] if lowest_hand else [])]
     asked = rules_from(rules, players, [*given, *(settings or [])])
@@ -77,8 +77,6 @@ def solve_small(
     from ..small_game_solve import solve
 
     check_rules(asked)
-    if iterate is not None and asked.players != 2:
-        raise CommandError("--iterate: with two players only")
     measurable = [_made(name, table) for name in agents or ()]
     for agent in measurable:
         if (check := getattr(agent, "check_rules", None)) is not None:
@@ -126,7 +124,7 @@ def _iterated(game: SmallGame, number: int) -> dict[str, list[dict[str, float]]]
     """Return what a best responder gains against each iteration, by reckoning."""
     from ..small_game_iteration import Reckoning, iterate
 
-    kinds: tuple[Reckoning, ...] = get_args(Reckoning)
+    kinds: tuple[Reckoning, ...] = get_args(Reckoning) if game.rules.players == 2 else ("deals",)
     found: dict[str, list[dict[str, float]]] = {}
     with progress_bar("Iterating") as report:
 
@@ -208,15 +206,22 @@ def _show(rules: CrashRules, solution: Solution, gap: float, measured: list[dict
 def _show_iterated(steps: dict[str, list[dict[str, float]]]) -> None:
     from rich.table import Table
 
-    deals, hands, fit = steps["deals"], steps["hands"], steps["fit"]
+    columns = {
+        "Every deal": [f"{one['last']:.6f}" for one in steps["deals"]],
+        "averaged": [f"{one['average']:.6f}" for one in steps["deals"]],
+    }
+    if "fit" in steps:
+        columns["Hand by hand"] = [f"{one['last']:.6f}" for one in steps["hands"]]
+        columns["fitted"] = [f"{one['last']:.6f}" for one in steps["fit"]]
+        columns["explained"] = [f"{100 * one['explained']:.1f} %" for one in steps["fit"]]
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for title in ("Iteration", "Every deal", "averaged", "Hand by hand", "fitted", "explained"):
-        shown.add_column(title, justify="left" if title == "Iteration" else "right", no_wrap=True)
-    numbers = [number for number in (*_FIRST_SHOWN, *(8 << more for more in range(20))) if number <= len(deals)]
-    for number in numbers:
-        row = number - 1
-        gains = (deals[row]["last"], deals[row]["average"], hands[row]["last"], fit[row]["last"])
-        shown.add_row(str(number), *(f"{gain:.6f}" for gain in gains), f"{100 * fit[row]['explained']:.1f} %")
+    shown.add_column("Iteration", no_wrap=True)
+    for title in columns:
+        shown.add_column(title, justify="right", no_wrap=True)
+    done = len(steps["deals"])
+    for number in (*_FIRST_SHOWN, *(8 << more for more in range(20))):
+        if number <= done:
+            shown.add_row(str(number), *(column[number - 1] for column in columns.values()))
     console = output()
     console.print()
     console.print("What a best response gains against each iteration of the solver:", soft_wrap=True)
