@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +11,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from ..agents.scorer_agent import ScorerAgent
+from ..envs.brag import NUM_STRENGTHS
 from ..envs.crash.rules import CrashRules
 from .run_folder import RunError, check_tensors
-from .scorer import CandidateScorer
+from .scorer import STRENGTH_COLUMNS, CandidateScorer
 
 __all__ = ["numpy_scores", "past_version", "torch_agent"]
 
@@ -25,26 +25,31 @@ Floats = npt.NDArray[np.float32]
 _FEW = 96
 
 
-def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Floats, context: Floats) -> Floats:
-    """Return the logits of `CandidateScorer.forward`, computed from its weights: float32 (n, k + 4).
+def numpy_scores(network: CandidateScorer, candidates: Floats, context: Floats) -> Floats:
+    """Return the logits of `CandidateScorer.forward`, computed without torch: float32 (n, k + 4).
 
     >>> network = CandidateScorer(CrashRules.preset("online"))
-    >>> weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
     >>> candidates = np.ones((1, 2, network.trunk[0].in_features - len(network.scale)), np.float32)
     >>> context = np.ones((1, len(network.scale)), np.float32)
     >>> logits, _ = network(torch.from_numpy(candidates), torch.from_numpy(context))
-    >>> np.allclose(numpy_scores(weights, network.scale.numpy(), candidates, context), logits.detach(), atol=1e-5)
+    >>> np.allclose(numpy_scores(network, candidates, context), logits.detach(), atol=1e-5)
     True
     """
+    weights = {name: tensor.numpy() for name, tensor in network.state_dict().items()}
 
     def linear(name: str, x: Floats) -> Floats:
         return np.asarray(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], np.float32)
 
-    scaled = context * scale
+    scaled = context * network.scale.numpy()
     n, k, _ = candidates.shape
     present = candidates[:, :, 0] > 0
     owner = np.nonzero(present)[0]
-    hidden = np.concatenate([candidates[present], scaled[owner]], axis=1)
+    rows = [candidates[present]]
+    if network.hats:
+        strengths = np.rint(rows[0][:, STRENGTH_COLUMNS] * NUM_STRENGTHS).astype(np.int64)
+        hands = network.hand_table.numpy()[strengths + network.first_hand.numpy()]
+        rows.append(hands.reshape(len(strengths), -1))
+    hidden = np.concatenate([*rows, scaled[owner]], axis=1)
     layer = 0
     while f"trunk.{layer}.weight" in weights:
         hidden = np.maximum(linear(f"trunk.{layer}", hidden), 0)
@@ -59,8 +64,14 @@ def numpy_scores(weights: Mapping[str, Floats], scale: Floats, candidates: Float
     return np.concatenate([logits, linear("extras_head", table)], axis=1)
 
 
-def past_version(path: Path, *, rules: CrashRules, hidden: list[int], k: int) -> ScorerAgent:
+def past_version(path: Path, *, network: CandidateScorer, rules: CrashRules, k: int) -> ScorerAgent:
     """Return a version of the pool as an agent that plays as it did when it learned: drawn from its probabilities.
+
+    Args:
+        path: its weights.
+        network: what they are put into; the agent's own from now on.
+        rules: that it plays.
+        k: how many candidates it sees at most.
 
     Raises:
         RunError: the file is damaged, or of another network.
@@ -70,14 +81,12 @@ def past_version(path: Path, *, rules: CrashRules, hidden: list[int], k: int) ->
     except (OSError, ValueError, SafetensorError) as error:
         reason = " ".join(str(error).split())
         raise RunError(f"cannot read the past version {str(path)!r}: {reason}; remove it to go on without it") from None
-    network = CandidateScorer(rules, hidden)
     check_tensors(weights, network.state_dict(), where=path)
-    scale = network.scale.numpy()
     network.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
 
     def score(candidates: Floats, context: Floats) -> Floats:
         if np.count_nonzero(candidates[:, :, 0]) <= _FEW:
-            return numpy_scores(weights, scale, candidates, context)
+            return numpy_scores(network, candidates, context)
         with torch.inference_mode():
             logits, _ = network.score_rows(torch.from_numpy(candidates), torch.from_numpy(context))
         return np.asarray(logits.numpy(), np.float32)

@@ -93,7 +93,9 @@ class _Opponents:
             tables.set_opponents(chosen, [table])
 
     def _load(self, file: Path) -> Agent:
-        return past_version(file, rules=self._rules, hidden=list(self._config.hidden), k=self._config.candidates)
+        return past_version(
+            file, network=_network(self._config, self._rules), rules=self._rules, k=self._config.candidates
+        )
 
 
 class _Watch(BaseCallback):
@@ -306,7 +308,7 @@ def _model(config: PPOConfig, rules: CrashRules, tables: SingleSeatVecEnv) -> Ma
         ent_coef=config.entropy,
         vf_coef=config.value_weight,
         max_grad_norm=config.max_grad_norm,
-        policy_kwargs={"rules": rules, "hidden": tuple(config.hidden)},
+        policy_kwargs={"rules": rules, "hidden": tuple(config.hidden), "hats": config.hats},
         seed=_branch(config, _WEIGHTS, 0),
         device=config.device,
     )
@@ -320,6 +322,10 @@ def _reseed(model: MaskablePPO, tables: SingleSeatVecEnv, config: PPOConfig, ste
     model._last_episode_starts = np.ones(config.envs, dtype=bool)
     rate = config.learning_rate * (1 - 0.9 * step / config.total_steps)
     model.lr_schedule = lambda _: rate
+
+
+def _network(config: PPOConfig, rules: CrashRules) -> CandidateScorer:
+    return CandidateScorer(rules, config.hidden, hats=config.hats)
 
 
 def _scorer(model: MaskablePPO) -> CandidateScorer:
@@ -355,7 +361,7 @@ def load_scorer(folder: str | Path) -> tuple[CandidateScorer, PPOConfig, int]:
     """
     run = RunFolder(Path(folder))
     config = config_of(run)
-    scorer = CandidateScorer(config.made_rules(), config.hidden)
+    scorer = _network(config, config.made_rules())
     checkpoint = run.latest(scorer.state_dict())
     if checkpoint is None:
         raise RunError(f"the run in {str(run.path)!r} has no checkpoint yet")

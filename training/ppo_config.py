@@ -41,6 +41,9 @@ class PPOConfig(BaseModel):
     snapshot_every: Positive = Field(25_000, description="steps between two past versions that join the pool")
     pool_size: int = Field(8, ge=1, le=1000, description="how many past versions are kept, the newest")
     hidden: list[Width] = Field([64, 64], min_length=1, max_length=16, description="widths of the network's layers")
+    hats: int = Field(
+        0, ge=0, le=128, description="hat functions that stand for each hand beside its features; 0 for none"
+    )
     envs: int = Field(128, ge=1, le=4096, description="tables played side by side")
     total_steps: Positive = Field(
         300_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"

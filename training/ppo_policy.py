@@ -22,11 +22,11 @@ __all__ = ["ScorerPolicy"]
 class _ScorerExtractor(BaseFeaturesExtractor):
     """Turns an observation into logits and a value, side by side; the rest of the policy only takes them apart."""
 
-    def __init__(self, observation_space: spaces.Dict, *, rules: CrashRules, hidden: Sequence[int]) -> None:
+    def __init__(self, observation_space: spaces.Dict, *, rules: CrashRules, hidden: Sequence[int], hats: int) -> None:
         num_choices = observation_space["action_mask"].shape[0]  # type: ignore[index]
         super().__init__(observation_space, num_choices + 1)
         self._context = context_slice(rules)
-        self.scorer = CandidateScorer(rules, hidden)
+        self.scorer = CandidateScorer(rules, hidden, hats=hats)
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
         context = observations["observation"][:, self._context]
@@ -56,6 +56,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         lr_schedule: learning rate.
         rules: the rules of the environment.
         hidden: widths of the trunk's layers.
+        hats: hat functions of each hand.
         kwargs: passed on.
 
     >>> from ..agents.single_seat import SingleSeat
@@ -74,6 +75,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
         *,
         rules: CrashRules,
         hidden: Sequence[int] = (64, 64),
+        hats: int = 0,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -81,7 +83,7 @@ class ScorerPolicy(MaskableMultiInputActorCriticPolicy):
             action_space,
             lr_schedule,
             features_extractor_class=_ScorerExtractor,
-            features_extractor_kwargs={"rules": rules, "hidden": tuple(hidden)},
+            features_extractor_kwargs={"rules": rules, "hidden": tuple(hidden), "hats": hats},
             share_features_extractor=True,
             normalize_images=False,
             **kwargs,

@@ -12,13 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from ..agents.scorer_inputs import context_names
+from ..agents.value_inputs import MOST_HANDS, HandBasis, places_of
+from ..envs.brag import NUM_STRENGTHS
 from ..envs.crash.candidates_view import NUM_EXTRAS
 from ..envs.crash.features import CANDIDATE_FEATURES
 from ..envs.crash.rules import CrashRules
 
-__all__ = ["CandidateScorer", "masked_logits"]
+__all__ = ["STRENGTH_COLUMNS", "CandidateScorer", "masked_logits"]
 
 _FAR_BELOW = -1e8
+STRENGTH_COLUMNS = [CANDIDATE_FEATURES.index(f"hand_{hand}_strength") for hand in range(1, MOST_HANDS + 1)]
 
 
 def masked_logits(logits: Tensor, mask: Tensor) -> Tensor:
@@ -40,17 +43,26 @@ class CandidateScorer(nn.Module):
     Args:
         rules: fix the size of the context and how scores are scaled.
         hidden: widths of the trunk's layers.
+        hats: how many hat functions stand for each hand beside its row, as in `prial.agents.value_inputs`; 0 for none.
     """
 
     scale: Tensor
+    first_hand: Tensor
+    hand_table: Tensor
 
-    def __init__(self, rules: CrashRules, hidden: Sequence[int] = (64, 64)) -> None:
+    def __init__(self, rules: CrashRules, hidden: Sequence[int] = (64, 64), *, hats: int = 0) -> None:
         super().__init__()
+        self.hats = hats
         names = context_names(rules)
         scales = [_scale_of(name, rules) for name in names]
         self.register_buffer("scale", torch.tensor(scales, dtype=torch.float32), persistent=False)
         layers: list[nn.Module] = []
         width = len(CANDIDATE_FEATURES) + len(names)
+        if hats:
+            table = torch.from_numpy(HandBasis.of(places_of(rules), hats=hats).table)  # by position and strength
+            width += MOST_HANDS * table.shape[2]
+            self.register_buffer("first_hand", torch.arange(MOST_HANDS) * table.shape[1], persistent=False)
+            self.register_buffer("hand_table", table.flatten(0, 1), persistent=False)
         for size in hidden:
             layers += [nn.Linear(width, size), nn.ReLU()]
             width = size
@@ -68,7 +80,7 @@ class CandidateScorer(nn.Module):
         """Return logits (n, k + 4) and values (n,) of padded candidates (n, k, features) and context (n, context)."""
         scaled = context * self.scale
         spread = scaled.unsqueeze(1).expand(-1, candidates.shape[1], -1)
-        hidden = self.trunk(torch.cat([candidates, spread], dim=2))
+        hidden = self.trunk(torch.cat([*self._hands(candidates), spread], dim=2))
         logits = self.candidate_head(hidden).squeeze(2)
         present = candidates[:, :, :1]
         # Activations are 0 or more, so padding, set to 0, never is the largest.
@@ -80,13 +92,20 @@ class CandidateScorer(nn.Module):
         scaled = context * self.scale
         present = candidates[:, :, 0] > 0
         owner, _ = present.nonzero(as_tuple=True)
-        hidden = self.trunk(torch.cat([candidates[present], scaled[owner]], dim=1))
+        hidden = self.trunk(torch.cat([*self._hands(candidates[present]), scaled[owner]], dim=1))
         logits = torch.zeros(present.shape, dtype=hidden.dtype, device=hidden.device)
         logits[present] = self.candidate_head(hidden).squeeze(1)
         largest = torch.zeros(len(candidates), hidden.shape[1], dtype=hidden.dtype, device=hidden.device)
         largest = largest.scatter_reduce(0, owner.unsqueeze(1).expand_as(hidden), hidden, "amax")
         extras, values = self._heads(largest, scaled)
         return torch.cat([logits, extras], dim=1), values
+
+    def _hands(self, candidates: Tensor) -> list[Tensor]:
+        """What stands for candidates: their rows, and the hat functions of their hands if there are any."""
+        if not self.hats:
+            return [candidates]
+        strengths = torch.round(candidates[..., STRENGTH_COLUMNS] * NUM_STRENGTHS).long()
+        return [candidates, nn.functional.embedding(strengths + self.first_hand, self.hand_table).flatten(-2)]
 
     def _heads(self, largest: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         table = self.table_head(torch.cat([largest, context], dim=1))

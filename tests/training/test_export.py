@@ -25,7 +25,15 @@ from prial.training.past_versions import torch_agent  # noqa: E402
 from prial.training.ppo import load_scorer, train_ppo  # noqa: E402
 from prial.training.ppo_config import load_ppo_config  # noqa: E402
 
-SMALL = {"envs": 4, "rollout_steps": 64, "batch_size": 128, "total_steps": 512, "evaluate_games": 12, "hidden": [32]}
+SMALL = {
+    "envs": 4,
+    "rollout_steps": 64,
+    "batch_size": 128,
+    "total_steps": 512,
+    "evaluate_games": 12,
+    "hidden": [32],
+    "hats": 5,
+}
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +148,7 @@ def test_an_export_that_plays_differently_is_not_written(
 
     def dishonest(scorer: torch.nn.Module, *rest: object) -> bytes:
         torch.manual_seed(5)
-        other = type(scorer)(load_ppo_config("ppo-online").made_rules(), (32,))
+        other = type(scorer)(load_ppo_config("ppo-online").made_rules(), (32,), hats=5)
         torch.nn.init.normal_(other.candidate_head.weight, std=1.0)
         return honest(other, *rest)
 

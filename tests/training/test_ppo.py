@@ -22,6 +22,7 @@ from prial.training.past_versions import past_version, torch_agent  # noqa: E402
 from prial.training.ppo import check_ratios, load_scorer, train_ppo  # noqa: E402
 from prial.training.ppo_config import PPOConfig, load_ppo_config  # noqa: E402
 from prial.training.run_folder import RunError, RunFolder  # noqa: E402
+from prial.training.scorer import CandidateScorer  # noqa: E402
 
 SMALL = {
     "envs": 4,
@@ -34,6 +35,8 @@ SMALL = {
     "evaluate_games": 12,
     "pool_size": 2,
     "hidden": [16],
+    "hats": 3,
+    "reward": "chances",
 }
 
 
@@ -155,7 +158,7 @@ def test_a_corrupted_mask_is_noticed_before_the_update(tmp_path: Path) -> None:
 def test_past_versions_play_as_they_learned(whole_run: Path) -> None:
     rules = CrashRules.preset("online")
     newest = RunFolder(whole_run).past_versions()[-1]
-    agent = past_version(newest, rules=rules, hidden=[16], k=32)
+    agent = past_version(newest, network=CandidateScorer(rules, [16], hats=3), rules=rules, k=32)
     result = run_arena([agent, make("random")], rules=rules, games=60, seed=5)
     assert result.games >= 60
 

@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from prial.agents.scorer_inputs import context_names, scorer_inputs  # noqa: E402
+from prial.agents.value_inputs import HandBasis, places_of  # noqa: E402
 from prial.envs.crash.game import Game  # noqa: E402
 from prial.envs.crash.observation import ViewBatch, view_of  # noqa: E402
 from prial.envs.crash.rules import CrashRules  # noqa: E402
@@ -30,29 +31,40 @@ def views(rules: CrashRules, count: int) -> ViewBatch:
     return ViewBatch.of([view_of(game, game.pending[0]) for game in games])
 
 
-def scorer_for(rules: CrashRules) -> CandidateScorer:
+def scorer_for(rules: CrashRules, hats: int = 0) -> CandidateScorer:
     torch.manual_seed(3)
-    scorer = CandidateScorer(rules, (32, 16))
+    scorer = CandidateScorer(rules, (32, 16), hats=hats)
     for parameter in scorer.parameters():  # the small initial heads would hide differences
         torch.nn.init.normal_(parameter, std=0.3)
     return scorer.eval()
 
 
+@pytest.mark.parametrize("hats", [0, 5])
 @pytest.mark.parametrize("rules", RULES, ids=lambda rules: rules.name)
-def test_padded_unpadded_and_numpy_agree(rules: CrashRules) -> None:
-    scorer = scorer_for(rules)
+def test_padded_unpadded_and_numpy_agree(rules: CrashRules, hats: int) -> None:
+    scorer = scorer_for(rules, hats)
     inputs = scorer_inputs(views(rules, 300), 64)
     candidates, context = torch.from_numpy(inputs.candidates), torch.from_numpy(inputs.context)
     there = np.concatenate([inputs.partitions >= 0, np.ones((300, 4), bool)], axis=1)
     with torch.no_grad():
         padded, value = scorer(candidates, context)
         rows, row_value = scorer.score_rows(candidates, context)
-    weights = {name: tensor.numpy() for name, tensor in scorer.state_dict().items()}
-    plain = numpy_scores(weights, scorer.scale.numpy(), inputs.candidates, inputs.context)
+    plain = numpy_scores(scorer, inputs.candidates, inputs.context)
     assert np.allclose(padded.numpy()[there], rows.numpy()[there], atol=1e-5)
     assert np.allclose(padded.numpy()[there], plain[there], atol=1e-5)
     assert np.allclose(value.numpy(), row_value.numpy(), atol=1e-5)
     assert np.ptp(padded.numpy()[there]) > 0.1
+
+
+def test_hat_functions_are_those_of_each_hand() -> None:
+    """As `HandBasis` makes them of the arrangements themselves."""
+    rules = RULES[0]
+    scorer, seen = scorer_for(rules, hats=5), views(rules, 40)
+    found, basis = seen.undominated(), HandBasis.of(places_of(rules), hats=5)
+    inputs = scorer_inputs(seen, 1000)
+    rows = torch.from_numpy(inputs.candidates[inputs.partitions >= 0])
+    spread = scorer._hands(rows)[1]
+    assert np.array_equal(spread.numpy(), basis.inputs(found)[:, :-1])
 
 
 def test_order_of_candidates_does_not_change_which_is_chosen() -> None:
