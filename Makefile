@@ -21,11 +21,12 @@ DEV = $(VENV)/.dev-$(KEY)
 # mypy cannot see a mapped editable install, so it checks an installed copy.
 TYPES = build/types
 
-.PHONY: help quickstart install test coverage lint types docs bench soak tables standings clean
+.PHONY: help quickstart install bots test coverage lint types docs bench soak tables standings clean
 
 help:
 	@echo "make quickstart  install into $(VENV), train an agent, measure it, export it"
 	@echo "make install     install into $(VENV) with everything for development"
+	@echo "make bots        fetch what the tests of the examples in JavaScript and C# need (npm), into tests/bots"
 	@echo "make test        run the tests"
 	@echo "make coverage    the same, with coverage of envs and agents measured"
 	@echo "make lint        check style and formatting (ruff)"
@@ -41,6 +42,12 @@ quickstart: $(USE)
 	$(BIN)/prial quickstart
 
 install: $(DEV)
+
+bots: tests/bots/javascript/node_modules/.made tests/bots/csharp/node_modules/.made
+
+tests/bots/%/node_modules/.made: tests/bots/%/package-lock.json
+	cd $(dir $(@D)) && npm ci --ignore-scripts --no-audit --no-fund --loglevel error
+	@touch $@
 
 test: $(DEV)
 	$(BIN)/pytest $(PYTEST_FLAGS)

@@ -18,7 +18,7 @@ from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import laid_many, undominated_many
 from ..envs.crash.rules import CrashRules
 
-__all__ = ["Agreement", "compare", "random_views"]
+__all__ = ["Agreement", "compare", "level_chance", "random_views"]
 
 _TIE = 1e-4
 """Up to how much two answers differ in value, in points, and count as worth the same: float32 sums in another order."""
@@ -179,10 +179,11 @@ class _LevelJudge(_Judge):
     def __init__(self, agent: Level, seeds: npt.NDArray[np.int32]) -> None:
         super().__init__(agent.base)
         self._level = agent
-        self._keys = seeds.astype(np.uint32).astype(np.uint64)
+        self._keys = _keys_of(seeds)
+        self._chance = level_chance(seeds)
 
     def arranges(self, views: ViewBatch) -> npt.NDArray[np.int32]:
-        return self._level.arrange_many(views, self._chance())
+        return self._level.arrange_many(views, self._chance)
 
     def looks(self, views: ViewBatch) -> _Floats:
         level, found = self._level, views.undominated()
@@ -192,15 +193,21 @@ class _LevelJudge(_Judge):
     def chooses(self, views: ViewBatch) -> _Flags:
         level = self._level
         asked = level.exchange_many if views.phase[0] == Phase.EXCHANGE else level.call_many
-        return asked(views, self._chance())
+        return asked(views, self._chance)
 
     def seems(self, views: ViewBatch) -> _Floats:
         worth = super().seems(self._level._as_remembered(views, self._keys))
         wrong: _Floats = levels._error(self._keys, levels._WORTH)
         return worth + self._level.slips * levels._MISJUDGES_EXCHANGE * wrong
 
-    def _chance(self) -> np.random.Generator:
-        return cast(np.random.Generator, _Given(self._keys))
+
+def level_chance(seeds: npt.NDArray[np.int32]) -> np.random.Generator:
+    """Return chance that makes a level err in Python as its file does with some seeds, one a decision.
+
+    >>> level_chance(np.array([-1], np.int32)).integers(2).tolist()
+    [4294967295]
+    """
+    return cast(np.random.Generator, _Given(_keys_of(seeds)))
 
 
 class _Given:
@@ -211,6 +218,10 @@ class _Given:
 
     def integers(self, *_: object, **__: object) -> npt.NDArray[np.uint64]:
         return self._keys
+
+
+def _keys_of(seeds: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
+    return seeds.astype(np.uint32).astype(np.uint64)
 
 
 def _judge_of(agent: Trained | Level, seeds: npt.NDArray[np.int32]) -> _Judge:

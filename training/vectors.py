@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..agents import levels
 from ..agents.engine_protocol import PROTOCOL, format_decision, format_position, format_rules
 from ..agents.heuristics import RandomUndominated
 from ..agents.protocol import Agent, BaseAgent
@@ -25,12 +26,15 @@ from ..envs.crash.game import Game, Phase
 from ..envs.crash.observation import PlayerView, view_of
 from ..envs.crash.partitions import legal_partitions, undominated_of_dealt
 from ..envs.crash.rules import CrashRules
+from .one_file_check import level_chance
 
-__all__ = ["AGENTS", "FORMAT", "vector_rules", "vectors"]
+__all__ = ["AGENTS", "FORMAT", "LEVELS", "vector_rules", "vectors"]
 
 FORMAT = 1
-AGENTS = ("greedy", "balanced", "percentile", "solver-fast")
+AGENTS = ("greedy", "balanced", "percentile", "solver-fast", "online", "bga", "traditional")
 """Whose decisions are given: built-in agents that draw no chance."""
+LEVELS = tuple(f"{rule_set}:{name}" for rule_set in ("online", "bga", "traditional") for name in levels.LEVELS)
+"""Whose decisions are given by a seed, as of their one-file bots."""
 
 _RARE = 3  # further rounds with a crash, and with four of a kind laid whole
 _SEARCHED = 15  # times as many rounds are played to find them
@@ -76,11 +80,11 @@ def vectors(*, seed: int = 1, deals: int = 12, agents: Sequence[str] = AGENTS) -
         kind="about", format=FORMAT, protocol=PROTOCOL, prial=metadata.version("prial"), seed=seed, agents=list(agents)
     )
     yield from _hands(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1_000,))))
-    made = [make(name) for name in agents]
+    made, erring = ([make(name) for name in names] for names in (agents, LEVELS))
     for number, (name, rules) in enumerate(vector_rules().items()):
         options = {option: value for option, value in rules.to_dict().items() if option != "name"}
         yield _line(kind="rules", id=name, command=format_rules(rules), options=options)
-        playing = [agent for agent in made if _plays(agent, rules)]
+        playing, slipping = ([agent for agent in some if _plays(agent, rules)] for some in (made, erring))
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         rare = {"crash": _RARE, "quads": _RARE}
         for deal in range(deals * _SEARCHED):
@@ -90,7 +94,7 @@ def vectors(*, seed: int = 1, deals: int = 12, agents: Sequence[str] = AGENTS) -
                 continue
             if deal < deals:
                 for view in views:
-                    yield _position(name, view, playing)
+                    yield _position(name, view, playing, slipping, seed=int(rng.integers(2**31)))
             for kind in kinds:
                 rare[kind] = max(0, rare[kind] - 1)
             yield _scored(name, game)
@@ -144,9 +148,11 @@ def _rarities(game: Game) -> list[str]:
     return ["crash"] * crashed + ["quads"] * quads
 
 
-def _position(name: str, view: PlayerView, agents: Sequence[Agent]) -> str:
+def _position(name: str, view: PlayerView, agents: Sequence[Agent], erring: Sequence[Agent], *, seed: int) -> str:
     rng = np.random.default_rng(0)  # not drawn from
     decisions = {agent.name: format_decision(agent.act(view, rng), view) for agent in agents}
+    chance = level_chance(np.array([seed], np.int32))
+    by_seed = {agent.name: format_decision(agent.act(view, chance), view) for agent in erring}
     laid = None if view.laid is None else str(Arrangement.from_index(view.laid, list(view.cards), view.rules))
     seen = {
         "seat": view.seat,
@@ -162,7 +168,7 @@ def _position(name: str, view: PlayerView, agents: Sequence[Agent]) -> str:
     told: dict[str, Any] = {"rules": name, "phase": view.phase.label, "command": format_position(view), "view": seen}
     if view.phase is Phase.ARRANGE:
         told |= _answers(view)
-    return _line(kind="position", **told, decisions=decisions)
+    return _line(kind="position", **told, decisions=decisions, seed=seed, decisions_by_seed=by_seed)
 
 
 def _answers(view: PlayerView) -> dict[str, Any]:

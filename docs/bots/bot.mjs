@@ -2,7 +2,7 @@
 //
 //   npm install onnxruntime-web                                                 in the folder from which it is run
 //   node bot.mjs bot.onnx "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As" 5 6 2         own cards; scores, own first
-//   node bot.mjs bot.onnx --check vectors.jsonl online-3                        prial export --vectors vectors.jsonl
+//   node bot.mjs bot.onnx --check vectors.jsonl online-3 online                 prial export --vectors vectors.jsonl; rules, agent
 //   node bot.mjs bot.onnx --time 100 "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As"    milliseconds for a decision
 
 import { readFileSync } from "node:fs";
@@ -62,13 +62,16 @@ function relative(values, seat) {
   return [...values.slice(seat), ...values.slice(0, seat)].map((value) => (value === null ? -1 : Number(value)));
 }
 
-/** Compares with conformance vectors: what is laid has to be undominated. */
-async function check(session, path, rulesId) {
+/**
+ * Compares with conformance vectors: what is laid has to be undominated, decisions as the agent's that the file was made of.
+ * Those of a level come by the seed.
+ */
+async function check(session, path, rulesId, agent) {
   const lines = readFileSync(path, "ascii").trim().split("\n").map((line) => JSON.parse(line));
   const rules = lines.find((line) => line.kind === "rules" && line.id === rulesId).options;
-  let [done, faults] = [0, 0];
+  let [done, compared, faults] = [0, 0, 0];
   for (const line of lines) {
-    if (line.kind !== "position" || line.rules !== rulesId || line.phase !== "arrange") continue;
+    if (line.kind !== "position" || line.rules !== rulesId || line.phase === "call") continue;
     const { view } = line;
     const found = await decide(session, {
       cards: view.cards.map(cardId),
@@ -77,15 +80,25 @@ async function check(session, path, rulesId) {
       target: rules.target,
       dealer: (view.dealer - view.seat + rules.players) % rules.players,
       exchanges: relative(view.exchanges, view.seat),
+      seed: line.seed,
     });
     done++;
-    const wanted = line.undominated.map((one) => one.strengths.join());
+    const decision = line.decisions[agent] ?? line.decisions_by_seed[agent];
+    if (decision !== undefined) compared++;
+    if (line.phase === "exchange") {
+      if (decision === undefined || decision === ["keep", "exchange"][found.exchange[0]]) continue;
+      faults++;
+      console.log(`${line.command}: expected ${decision}`);
+      continue;
+    }
     const laid = found.strengths.slice(0, line.undominated[0].strengths.length).join();
-    if (wanted.includes(laid) && found.candidates[0] === wanted.length) continue;
+    const same = line.undominated.filter((one) => one.strengths.join() === laid).map((one) => one.lay);
+    const right = decision === undefined ? same.length > 0 : same.includes(decision);
+    if (right && found.candidates[0] === line.undominated.length) continue;
     faults++;
-    console.log(`${line.command}: laid ${laid}, ${found.candidates[0]} candidates`);
+    console.log(`${line.command}: laid ${laid}, ${found.candidates[0]} candidates, expected ${decision ?? "undominated hands"}`);
   }
-  console.log(`${done} positions, ${faults} faults`);
+  console.log(`${done} positions, ${compared} decisions compared, ${faults} faults`);
   return faults === 0;
 }
 
@@ -103,7 +116,7 @@ async function time(session, count, cards) {
 const [path, ...words] = process.argv.slice(2);
 const session = await load(path);
 if (words[0] === "--check") {
-  process.exitCode = (await check(session, words[1], words[2])) ? 0 : 1;
+  process.exitCode = (await check(session, ...words.slice(1))) ? 0 : 1;
 } else if (words[0] === "--time") {
   await time(session, Number(words[1]), words[2].split(" ").map(cardId));
 } else {

@@ -58,11 +58,15 @@ def relative(values, seat):
 
 
 def check(bot, path, rules_id):
-    """Compare with conformance vectors: what is laid has to be undominated; decisions of the bot's own agent the same."""
+    """Compare with conformance vectors: what is laid has to be undominated; decisions as the bot's own agent's.
+
+    Those of a level come by the seed.
+    """
+    agent = bot.about["agent"]
     faults, done, compared = [], 0, 0
     positions = [json.loads(line) for line in Path(path).read_text(encoding="ascii").splitlines()]
     for position in positions:
-        if position["kind"] != "position" or position["rules"] != rules_id or position["phase"] != "arrange":
+        if position["kind"] != "position" or position["rules"] != rules_id or position["phase"] == "call":
             continue
         view, seat = position["view"], position["view"]["seat"]
         found = bot.decide(
@@ -71,18 +75,22 @@ def check(bot, path, rules_id):
             dealer=(view["dealer"] - seat) % bot.rules["players"],
             given_up=[card_id(card) for card in view["given_up"]],
             exchanges=relative(view["exchanges"], seat),
+            seed=position["seed"],
         )
         done += 1
+        decision = {**position["decisions"], **position["decisions_by_seed"]}.get(agent)
+        compared += decision is not None
+        if position["phase"] == "exchange":
+            if decision not in (None, ["keep", "exchange"][found["exchange"]]):
+                faults.append(f"{position['command']}: expected {decision}")
+            continue
         hands = sum(strength > 0 for strength in found["strengths"])
         laid = {tuple(one["strengths"]): one["lay"] for one in position["undominated"]}
         strengths = tuple(found["strengths"][: len(next(iter(laid)))])
         if strengths not in laid or found["candidates"] != len(position["undominated"]) or not hands:
             faults.append(f"{position['command']}: laid {strengths}, {found['candidates']} candidates")
-        decision = position["decisions"].get(bot.about["agent"])
-        if decision is not None:
-            compared += 1
-            if strengths not in [key for key, lay in laid.items() if lay == decision]:
-                faults.append(f"{position['command']}: laid {strengths}, expected {decision}")
+        if decision is not None and strengths not in [key for key, lay in laid.items() if lay == decision]:
+            faults.append(f"{position['command']}: laid {strengths}, expected {decision}")
     for fault in faults:
         print(fault)
     print(f"{done} positions, {compared} decisions compared, {len(faults)} faults")

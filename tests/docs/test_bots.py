@@ -1,9 +1,8 @@
-"""The example programs of docs/bots: a one-file bot in Python and JavaScript, without prial."""
+"""The example programs of docs/bots: a one-file bot in Python, JavaScript and C#, without prial."""
 
 from __future__ import annotations
 
-import os
-import shutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,43 +11,40 @@ import pytest
 
 pytest.importorskip("onnx")
 
+from languages import BOTS, csharp_program, node_program
 from prial.agents.registry import make
 from prial.envs.crash.rules import CrashRules
 from prial.training.one_file import export_bot
 from prial.training.vectors import vectors
 from project.source_tree import ROOT
 
-BOTS = ROOT / "docs" / "bots"
-NODE = shutil.which("node")
-# Where `npm install onnxruntime-web` was done.
-NODE_FOLDER = Path(os.environ.get("PRIAL_NODE_FOLDER", str(ROOT)))
+EXAMPLES = ROOT / "docs" / "bots"
 CARDS = "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As"
+MADE_OF = {"online": "online", "bga": "bga", "easy": "online:easy"}
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bots")
-    for name in ("online", "bga"):
-        export_bot(make(name), CrashRules.preset(name), folder / f"{name}.onnx", decisions=5)
-    lines = vectors(deals=2, agents=["greedy", "online"])
+    for name, agent in MADE_OF.items():
+        rules = CrashRules.preset(agent.partition(":")[0])
+        export_bot(make(agent), rules, folder / f"{name}.onnx", decisions=5)
+    lines = vectors(deals=2, agents=["greedy", "online", "bga"])
     (folder / "vectors.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     return folder
 
 
-@pytest.fixture(params=["python", "javascript"])
-def program(request: pytest.FixtureRequest) -> list[str]:
+@pytest.fixture(scope="module", params=["python", "javascript", "csharp"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     if request.param == "python":
-        return [sys.executable, str(BOTS / "bot.py")]
-    if NODE is None:
-        pytest.skip("needs Node.js")
-    modules = NODE_FOLDER / "node_modules"
-    if not any((modules / name).is_dir() for name in ("onnxruntime-web", "onnxruntime-node")):
-        pytest.skip("needs onnxruntime-web: npm install it in a folder and set PRIAL_NODE_FOLDER to that")
-    return [NODE, str(BOTS / "bot.mjs")]
+        return [sys.executable, str(EXAMPLES / "bot.py")]
+    if request.param == "javascript":
+        return node_program(EXAMPLES / "bot.mjs", packages=True)
+    return csharp_program(EXAMPLES / "Bot.cs", tmp_path_factory.mktemp("csharp"))
 
 
 def _run(program: list[str], *words: str) -> subprocess.CompletedProcess[str]:
-    folder = NODE_FOLDER if NODE_FOLDER.is_dir() else ROOT
+    folder = BOTS / "javascript"
     return subprocess.run([*program, *words], cwd=folder, capture_output=True, text=True, timeout=300, check=False)
 
 
@@ -60,20 +56,36 @@ def test_it_lays_what_the_page_shows(program: list[str], files: Path) -> None:
     assert f'"{CARDS}" 5 6 2\n{done.stdout}```' in page
 
 
-def test_it_checks_itself_with_vectors(program: list[str], files: Path) -> None:
-    for name in ("online", "bga"):
-        done = _run(program, str(files / f"{name}.onnx"), "--check", str(files / "vectors.jsonl"), f"{name}-3")
-        assert done.returncode == 0, done.stdout + done.stderr
-        compared = ", 2 decisions compared" if name == "online" else ", 0 decisions compared"
-        assert done.stdout == f"2 positions{compared if program[0] == sys.executable else ''}, 0 faults\n"
+@pytest.mark.parametrize("name", MADE_OF)
+def test_it_checks_itself_with_vectors(program: list[str], files: Path, name: str) -> None:
+    agent = MADE_OF[name]
+    words = ["--check", str(files / "vectors.jsonl"), f"{agent.partition(':')[0]}-3"]
+    done = _run(program, str(files / f"{name}.onnx"), *words, *_told(program, agent))
+    assert done.returncode == 0, done.stdout + done.stderr
+    number = 4 if name == "bga" else 2  # exchanges too
+    assert done.stdout == f"{number} positions, {number} decisions compared, 0 faults\n"
+
+
+def _told(program: list[str], agent: str) -> list[str]:
+    """JavaScript's onnxruntime reads no metadata: its program is told what the file was made of."""
+    return [agent] if program[-1].endswith(".mjs") else []
+
+
+def test_other_decisions_would_be_noticed(program: list[str], files: Path, tmp_path: Path) -> None:
+    text = (files / "vectors.jsonl").read_text(encoding="ascii")
+    wrong = tmp_path / "wrong.jsonl"
+    wrong.write_text(re.sub('"bga": "(keep|exchange)"', '"bga": "fold"', text), encoding="ascii")
+    done = _run(program, str(files / "bga.onnx"), "--check", str(wrong), "bga-3", *_told(program, "bga"))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "expected fold" in done.stdout
 
 
 def test_it_would_notice(program: list[str], files: Path, tmp_path: Path) -> None:
     text = (files / "vectors.jsonl").read_text(encoding="ascii")
     wrong = tmp_path / "wrong.jsonl"
     wrong.write_text(text.replace('"strengths": [', '"strengths": [1'), encoding="ascii")
-    done = _run(program, str(files / "online.onnx"), "--check", str(wrong), "online-3")
-    assert done.returncode == 1
+    done = _run(program, str(files / "online.onnx"), "--check", str(wrong), "online-3", *_told(program, "online"))
+    assert done.returncode == 1, done.stdout + done.stderr
     assert ", 0 faults" not in done.stdout
 
 
@@ -84,7 +96,7 @@ def test_a_card_twice_is_told(program: list[str], files: Path) -> None:
 
 
 def test_the_examples_need_nothing_of_prial() -> None:
-    for name in ("bot.py", "bot.mjs"):
-        text = (BOTS / name).read_text(encoding="utf-8")
+    for name in ("bot.py", "bot.mjs", "Bot.cs"):
+        text = (EXAMPLES / name).read_text(encoding="utf-8")
         assert "from prial" not in text
         assert "import prial" not in text

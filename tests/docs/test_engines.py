@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from languages import c_program, node_program
 from prial.agents import check_agent, make
 from prial.envs.crash.arrangement import Arrangement
 from prial.envs.crash.game import Game
@@ -22,8 +22,6 @@ from prial.training.vectors import vectors
 from project.source_tree import ROOT
 
 ENGINES = ROOT / "docs" / "engines"
-NODE = shutil.which("node")
-COMPILER = shutil.which("gcc") or shutil.which("cc") or shutil.which("clang")
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +34,8 @@ def vectors_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", params=["javascript", "c"])
 def command(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     if request.param == "javascript":
-        if NODE is None:
-            pytest.skip("needs Node.js")
-        return shlex.join([NODE, str(ENGINES / "greedy.mjs")])
-    if COMPILER is None:
-        pytest.skip("needs a C compiler")
-    program = tmp_path_factory.mktemp("engine") / "greedy"
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2"]
-    subprocess.run([COMPILER, *strict, "-o", str(program), str(ENGINES / "greedy.c")], check=True)
-    return str(program)
+        return shlex.join(node_program(ENGINES / "greedy.mjs"))
+    return shlex.join(c_program(ENGINES / "greedy.c", tmp_path_factory.mktemp("engine")))
 
 
 def test_it_keeps_the_contract_of_agents(command: str) -> None:
@@ -102,9 +93,7 @@ def test_it_ends_with_its_input_and_its_host(command: str) -> None:
 
 
 def test_the_engine_in_javascript_checks_itself(vectors_file: Path, tmp_path: Path) -> None:
-    if NODE is None:
-        pytest.skip("needs Node.js")
-    check = [NODE, str(ENGINES / "greedy.mjs"), "--check"]
+    check = [*node_program(ENGINES / "greedy.mjs"), "--check"]
     done = subprocess.run([*check, str(vectors_file)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, "741 hands, 30 positions, 0 faults\n")
     # It would notice: a hand of another class, and two strengths exchanged.

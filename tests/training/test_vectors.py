@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -17,7 +18,8 @@ from oracles.scorer import laid_faults, score_round
 from prial.agents import make
 from prial.agents.engine_protocol import format_decision, read_position, read_rules
 from prial.training.cli import app
-from prial.training.vectors import AGENTS, vector_rules, vectors
+from prial.training.one_file_check import level_chance
+from prial.training.vectors import AGENTS, LEVELS, vector_rules, vectors
 
 Line = dict[str, Any]
 # Codes of the oracle, by those of the vectors.
@@ -136,7 +138,26 @@ def test_decisions_are_those_of_the_agents(lines: list[Line]) -> None:
             told.add((name, line["phase"]))
         assert {"greedy", "balanced"} <= set(line["decisions"])
     assert told == {(name, phase) for name in AGENTS for phase in ("exchange", "arrange", "call")} - {
-        ("solver-fast", "call")  # no table of it is for rules with calls
+        ("solver-fast", "call"),  # no table of it is for rules with calls
+        ("online", "exchange"),
+        ("online", "call"),
+        ("bga", "call"),
+    }
+
+
+def test_decisions_of_levels_are_theirs_by_the_seed(lines: list[Line]) -> None:
+    known = {line["id"]: read_rules(line["command"].split()[1:]) for line in of(lines, "rules")}
+    agents = {name: make(name) for name in LEVELS}
+    told = set()
+    for line in of(lines, "position"):
+        view = read_position(line["command"].split()[1:], known[line["rules"]])
+        chance = level_chance(np.array([line["seed"]], np.int32))
+        for name, decision in line["decisions_by_seed"].items():
+            assert format_decision(agents[name].act(view, chance), view) == decision
+            told.add((name.partition(":")[0], line["phase"]))
+    assert told == {
+        *(("online", "arrange"), ("bga", "arrange"), ("bga", "exchange")),
+        *(("traditional", phase) for phase in ("exchange", "arrange", "call")),
     }
 
 
