@@ -130,10 +130,10 @@ class _Hands:
         spread = left = 0.0
         for hand, (strengths, place) in enumerate(self._found):
             # below[i, s]: that the other's hand is less than the s-th strength, own cards being those of class i.
-            laid = np.bincount(game.owner * len(strengths) + place, against, game.num_classes * len(strengths)).reshape(
-                game.num_classes, -1
-            )
-            below = np.pad(self._met(laid).cumsum(axis=1), ((0, 0), (1, 0)))
+            cells = game.owner * len(strengths) + place
+            laid: Floats = np.bincount(cells, against, game.num_classes * len(strengths)).astype(np.float64)
+            met = self._met(laid.reshape(game.num_classes, -1))
+            below = np.pad(met.cumsum(axis=1), ((0, 0), (1, 0)))
             if self._white is not None:
                 below, most, rest = self._fit(below)
                 spread, left = spread + most, left + rest
