@@ -6,7 +6,8 @@ approximation of `solver-fast` each:
 
 - `deals`: against every hand that the other may hold; nothing is approximated;
 - `hands`: the chance to win each comparison is exact, own cards known; the comparisons are taken as independent;
-- `fit`: the same, with these chances fitted by least squares on the figures that `solver-fast` takes of known cards.
+- `fit`: the same, with these chances fitted by least squares, of the second order, on the figures that `solver-fast` takes
+  of known cards.
 
 Two strategies come out of each iteration: the last response, and the average of all of them, which is what converges to an
 equilibrium of a game of two (Robinson, "An iterative method of solving a game", 1951).
@@ -30,7 +31,8 @@ Reckoning = Literal["deals", "hands", "fit"]
 Ints = npt.NDArray[np.int64]
 
 _ROOM = 4_000_000  # pairs of classes looked at at once
-_SAME = 1e-6  # of the largest spread: features that tell nothing apart
+_SAME = 1e-5  # of the largest spread: columns that tell nothing apart
+_AXES = 16  # of a linear fit, for one of the second order; as in the tables of `solver-fast`
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -116,7 +118,7 @@ class _Hands:
         self.explained = 1.0
         hands = range(game.rules.hands)
         self._found = [np.unique(game.arrangements.strengths[:, hand], return_inverse=True) for hand in hands]
-        self._white = _white_features(game) if fitted else None
+        self._features = _white(_features(game), game.weights) if fitted else None
 
     def values(self, against: Floats) -> Floats:
         """Return the margin of each arrangement, the quads of the other aside: float64 (m,).
@@ -126,29 +128,31 @@ class _Hands:
         """
         game = self.game
         rules, found = game.rules, game.arrangements
+        # Of each hand, below[i, s]: that the other's is less than the s-th strength, own cards being those of class i.
+        curves = [self._below(len(strengths), place, against) for strengths, place in self._found]
+        if self._features is not None:
+            curves = self._fit(curves)
         win, lose = np.empty((2, rules.hands, len(game.owner)))
-        spread = left = 0.0
-        for hand, (strengths, place) in enumerate(self._found):
-            # below[i, s]: that the other's hand is less than the s-th strength, own cards being those of class i.
-            cells = game.owner * len(strengths) + place
-            laid: Floats = np.bincount(cells, against, game.num_classes * len(strengths)).astype(np.float64)
-            met = self._met(laid.reshape(game.num_classes, -1))
-            below = np.pad(met.cumsum(axis=1), ((0, 0), (1, 0)))
-            if self._white is not None:
-                below, most, rest = self._fit(below)
-                spread, left = spread + most, left + rest
+        for hand, ((strengths, place), below) in enumerate(zip(self._found, curves, strict=True)):
             less, at_most = below[game.owner, place], below[game.owner, place + 1]
             less = np.clip(less, 0.0, 1.0)
             win[hand] = np.where(strengths[place] > 0, less, 0.0)  # no hand wins nothing
             lose[hand] = 1.0 - np.clip(at_most, less, 1.0)
-        self.explained = 1.0 - left / max(spread, 1e-30)
         crash = float(rules.crash_points) if rules.hands > 1 else 0.0
         values: Floats = (win - lose).sum(axis=0) + crash * (win.prod(axis=0) - lose.prod(axis=0))
         return values + rules.quads_bonus * found.quads
 
-    def _met(self, laid: Floats) -> Floats:
-        """Return the mean of the rows of the classes that each class meets: float64 (classes, k), like `laid`."""
+    def _below(self, strengths: int, place: Ints, against: Floats) -> Floats:
+        """Return the chance of less than each of some strengths, by class: float64 (classes, strengths + 1).
+
+        Args:
+            strengths: how many.
+            place: of each arrangement's hand among them, (m,).
+            against: as for `values`.
+        """
         game = self.game
+        counted = np.bincount(game.owner * strengths + place, against, game.num_classes * strengths)
+        laid = counted.astype(np.float64).reshape(game.num_classes, strengths)
         met = np.empty_like(laid)
         step = max(1, _ROOM // game.num_classes)
         for start in range(0, game.num_classes, step):
@@ -158,30 +162,46 @@ class _Hands:
             rows = np.repeat(np.arange(stop - start), np.diff(game.starts[start : stop + 1]))
             counts[rows, game.others[some]] = game.counts[some]
             met[start:stop] = counts @ laid / counts.sum(axis=1, keepdims=True)
-        return met
+        return np.pad(met.cumsum(axis=1), ((0, 0), (1, 0)))
 
-    def _fit(self, below: Floats) -> tuple[Floats, float, float]:
-        """Return the chances as fitted, their spread over hands, and what the fit leaves of it."""
-        assert self._white is not None
+    def _fit(self, curves: list[Floats]) -> list[Floats]:
+        """Return the chances as fitted: on the strongest axes of a linear fit, and on the products of any two of them."""
+        assert self._features is not None
         weights = self.game.weights / self.game.weights.sum()
-        mean = weights @ below
-        fitted: Floats = mean + self._white @ (self._white.T @ (weights[:, None] * below))
-        return (
-            fitted,
-            float(weights @ ((below - mean) ** 2).sum(axis=1)),
-            float(weights @ ((below - fitted) ** 2).sum(axis=1)),
-        )
+        joined = np.concatenate(curves, axis=1)
+        mean = weights @ joined
+        away = weights[:, None] * (joined - mean)
+        across, _, _ = np.linalg.svd(self._features.T @ away, full_matrices=False)
+        places = self._features @ across[:, :_AXES]
+        first, second = np.triu_indices(places.shape[1])
+        terms = _white(np.concatenate([places, places[:, first] * places[:, second]], axis=1), self.game.weights)
+        fitted = mean + terms @ (terms.T @ away)
+        spread, left = (float(weights @ ((joined - to) ** 2).sum(axis=1)) for to in (mean, fitted))
+        self.explained = 1.0 - left / max(spread, 1e-30)
+        return np.split(fitted, np.cumsum([curve.shape[1] for curve in curves])[:-1], axis=1)
 
 
-def _white_features(game: SmallGame) -> Floats:
-    """What `solver-fast` takes of each class's cards, on average 0 and uncorrelated with spread 1: float64 (classes, k)."""
+def _features(game: SmallGame) -> Floats:
+    """What `solver-fast` takes of each class's cards: float64 (classes, features)."""
     from ..agents import _kernels_solver as kernels
 
     features = np.empty((game.num_classes, NUM_FEATURES))
     kernels.card_features(game.cards, np.full_like(game.cards, -1), features, 0, game.num_classes)
-    weights = game.weights / game.weights.sum()
-    features -= weights @ features
-    sizes, directions = np.linalg.eigh((features * weights[:, None]).T @ features)
+    return features
+
+
+def _white(columns: Floats, hands: Ints) -> Floats:
+    """Return columns that span the same, on average 0 over all hands and uncorrelated with spread 1: float64 (classes, k).
+
+    Args:
+        columns: by class, (classes, d).
+        hands: in each class, (classes,).
+    """
+    weights = hands / hands.sum()
+    away = columns - weights @ columns
+    deviations = np.sqrt(weights @ away**2)
+    away = away[:, deviations > _SAME] / deviations[deviations > _SAME]
+    sizes, directions = np.linalg.eigh((away * weights[:, None]).T @ away)
     usable = sizes > _SAME * sizes.max()
-    white: Floats = features @ (directions[:, usable] / np.sqrt(sizes[usable]))
+    white: Floats = away @ (directions[:, usable] / np.sqrt(sizes[usable]))
     return white
