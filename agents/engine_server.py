@@ -15,7 +15,7 @@ from ..envs.crash.game import Game, Phase
 from ..envs.crash.observation import PlayerView, view_of
 from ..envs.crash.presets import preset_names
 from ..envs.crash.rules import CrashRules
-from .engine_options import Option, ranked_options
+from .engine_options import Analysis, analysed
 from .engine_protocol import (
     MAX_LINE,
     PROTOCOL,
@@ -166,7 +166,8 @@ class EngineServer:
             found = self._think(lambda: self._options(view, rng), movetime=settings["movetime"])
         except Late:
             raise ProtocolError(f"{self._agent.name} was not done in {settings['movetime']} ms") from None
-        shown = found[: settings["top"]]
+        yield f"info values {found.values}"
+        shown = found.options[: settings["top"]]
         for rank, option in enumerate(shown, start=1):
             value = "-" if option.value is None else f"{option.value:.6f}"
             yield f"option {rank} value {value} {format_decision(option.action, view)}"
@@ -240,8 +241,8 @@ class EngineServer:
             raise ProtocolError(f"{self._agent.name} decided {text!r}, which is not legal: {error}") from None
         return action, text
 
-    def _options(self, view: PlayerView, rng: np.random.Generator) -> list[Option]:
-        return ranked_options(self._agent, view, rng)
+    def _options(self, view: PlayerView, rng: np.random.Generator) -> Analysis:
+        return analysed(self._agent, view, rng)
 
     def _think(self, call: Callable[[], Answer], *, movetime: int | None) -> Answer:
         try:

@@ -125,6 +125,7 @@ class OneFileAgent(BaseAgent):
         self.rules = rules
         self._session = session
         self._temperature = float(temperature)
+        self.errs = errs
         self._draws = errs or temperature > 0
 
     def check_rules(self, rules: CrashRules) -> None:

@@ -66,17 +66,30 @@ class PercentilePolicy(BaseAgent):
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the arrangement worth most, the first of equals: int32 (n,)."""
         found = views.undominated()
-        kept = np.repeat(_others_kept(views), found.counts)
-        return found.partitions[found.best_rows(self._values(views, kept))]
+        return found.partitions[found.best_rows(self.values(views))]
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Exchange what is worth less than the threshold: bool (n,)."""
-        best = np.maximum.reduceat(self._values(views, 0), views.undominated().offsets[:-1])
-        below: Choices = best < self._exchange_below[_others_kept(views)]
+        keeping, exchanging = self.exchange_values(views)
+        below: Choices = keeping < exchanging
         return below
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
         """Call where it gains points on average: bool (n,)."""
+        better: Choices = self.call_gains(views) > 0
+        return better
+
+    def values(self, views: ViewBatch) -> npt.NDArray[np.float64]:
+        """Return the points that the undominated arrangements of each view gain on average: float64 (m,)."""
+        return self._values(views, np.repeat(_others_kept(views), views.undominated().counts))
+
+    def exchange_values(self, views: ViewBatch) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Return what keeping is worth, in points, and what it has to be worth: float64 (n,) both."""
+        best = np.maximum.reduceat(self._values(views, 0), views.undominated().offsets[:-1])
+        return best, self._exchange_below[_others_kept(views)]
+
+    def call_gains(self, views: ViewBatch) -> npt.NDArray[np.float64]:
+        """Return the points that calling gains on average: float64 (n,)."""
         rules = self.rules
         strengths, kept = laid_strengths(views), _others_kept(views)
         crash = np.full(len(views), 1.0 if rules.hands > 1 else 0.0)
@@ -85,7 +98,8 @@ class PercentilePolicy(BaseAgent):
         gain = 0.0 if rules.crash_reward == "game" else float(rules.crash_call_bonus)
         if rules.crash_call == "required":
             gain += self.weight
-        return crash * gain > (1 - crash) * rules.crash_call_penalty
+        gains: npt.NDArray[np.float64] = crash * gain - (1 - crash) * rules.crash_call_penalty
+        return gains
 
     def _values(self, views: ViewBatch, kept: int | npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
         return arrangement_values(views.undominated(), self._chances, rules=self.rules, weight=self.weight, kept=kept)

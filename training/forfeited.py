@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-__all__ = ["AgentForfeits", "ForfeitLog", "Forfeited", "Where", "place_of"]
+__all__ = ["AgentForfeits", "ForfeitLog", "Forfeited", "Where", "joined", "place_of"]
 
 _MOST_NAMED = 100  # games that are named of one agent
 
@@ -80,6 +80,31 @@ class AgentForfeits:
             "first_of_games": named,
         }
 
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any], *, number: int) -> AgentForfeits:
+        """Return what `to_dict` made, of the agent with some number.
+
+        Raises:
+            ValueError, KeyError, TypeError: it is none.
+        """
+        first = []
+        for one in content["first_of_games"]:
+            where = Where(
+                board=int(one["board"]),
+                seating=tuple(map(str, one["seating"])),
+                round=int(one["round"]),
+                seat=int(one["seat"]),
+                phase=str(one["phase"]),
+            )
+            first.append(Forfeited(agent=number, where=where, cause=str(one["cause"]), detail=str(one["detail"])))
+        return cls(
+            agent=str(content["agent"]),
+            decisions=int(content["decisions"]),
+            games=int(content["games"]),
+            causes={str(cause): int(count) for cause, count in content["causes"].items()},
+            first=tuple(first),
+        )
+
     def lines(self) -> list[str]:
         """Return what happened, for people.
 
@@ -142,3 +167,24 @@ class ForfeitLog:
             for agent, label in enumerate(labels)
             if agent in self.causes
         )
+
+
+def joined(parts: Iterable[AgentForfeits]) -> tuple[AgentForfeits, ...]:
+    """Return what each agent forfeited in all, of parts that have no game in common.
+
+    >>> joined([])
+    ()
+    """
+    by_agent: dict[str, list[AgentForfeits]] = {}
+    for part in parts:
+        by_agent.setdefault(part.agent, []).append(part)
+    return tuple(
+        AgentForfeits(
+            agent=agent,
+            decisions=sum(part.decisions for part in own),
+            games=sum(part.games for part in own),
+            causes=dict(sum((Counter(part.causes) for part in own), Counter()).most_common()),
+            first=tuple(one for part in own for one in part.first)[:_MOST_NAMED],
+        )
+        for agent, own in by_agent.items()
+    )

@@ -14,9 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..agents.forfeits import MayForfeit
 from ..agents.protocol import Agent
 from .arena import default_jobs
 from .arena_result import BoardSums
+from .forfeited import Forfeited, ForfeitLog
 from .ladder_config import LadderConfig
 from .ladder_results import Chunk, LadderResults, ResultsFile, read_results
 from .line_ups import seatings
@@ -132,6 +134,8 @@ def play_chunk(
 ) -> Chunk:
     """Play one chunk.
 
+    What a foreign engine fails to decide is forfeited by the rule of `prial.agents.forfeits`, and counted.
+
     Args:
         config: what is played.
         line_up: numbers of the agents at the table.
@@ -156,13 +160,22 @@ def play_chunk(
     key = int.from_bytes(hashlib.sha256("\n".join(table).encode()).digest()[:8], "big")
     branches = [(_AGENT_BRANCH, key, number, member) for member in range(len(members))]
     rngs = [np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=branch)) for branch in branches]
+    playing, names = [agents[member] for member in members], [config.names[member] for member in members]
+    for agent in playing:
+        if isinstance(agent, MayForfeit):
+            agent.start_over()  # so that a chunk does not depend on those before it
+    forfeits: list[Forfeited] = []
     tallies = play_games(
         config.made_rules(),
         games,
-        [agents[member] for member in members],
-        names=[config.names[member] for member in members],
+        playing,
+        names=names,
         seed=config.seed,
         rngs=rngs,
         tick=tick,
+        forfeits=forfeits,
     )
-    return Chunk.of(table, number, len(tables), BoardSums.of(tallies, tables, agents=len(members)))
+    log = ForfeitLog()
+    log.add(forfeits)
+    sums = BoardSums.of(tallies, tables, agents=len(members))
+    return Chunk.of(table, number, len(tables), sums, forfeits=log.of(names))

@@ -39,6 +39,7 @@ def standing_dict(standing: LadderStanding) -> dict[str, Any]:
             line_ups=tuple(tuple(config.names[agent] for agent in line_up) for line_up in config.line_ups),
             agents=standing.agents,
             pairs=standing.pairs,
+            forfeits=standing.forfeits,
         )
     )
     return {
@@ -78,6 +79,7 @@ def headlines(standing: LadderStanding) -> list[str]:
         lines.append(f"{standing.torn} torn line{'s' if standing.torn > 1 else ''} of an ended run passed over")
     if standing.no_ratings:
         lines.append(f"no ratings: {standing.no_ratings}")
+    lines += [line for one in standing.forfeits for line in one.lines()]
     lines += [f"in a circle: {' beats '.join([*circle, circle[0]])}" for circle in standing.circles]
     return lines
 

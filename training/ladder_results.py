@@ -18,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from .arena_result import BoardSums
+from .forfeited import AgentForfeits
 from .ladder_config import LadderConfig
 
 __all__ = ["Chunk", "LadderFileError", "LadderResults", "ResultsFile", "read_results"]
@@ -43,6 +44,7 @@ class Chunk:
         games: on each board.
         sums: of each board, for the different agents of the table in order.
         version: of prial, that played it.
+        forfeits: what agents forfeited in it.
     """
 
     table: tuple[str, ...]
@@ -50,6 +52,7 @@ class Chunk:
     games: int
     sums: BoardSums
     version: str
+    forfeits: tuple[AgentForfeits, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -58,6 +61,7 @@ class Chunk:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values."""
+        forfeits = {"forfeits": [one.to_dict() for one in self.forfeits]} if self.forfeits else {}
         return {
             "chunk": self.number,
             "table": list(self.table),
@@ -65,12 +69,22 @@ class Chunk:
             "agents": self.sums.agents.tolist(),
             "pairs": self.sums.pairs.tolist(),
             "prial": self.version,
+            **forfeits,
         }
 
     @classmethod
-    def of(cls, table: tuple[str, ...], number: int, games: int, sums: BoardSums) -> Chunk:
+    def of(
+        cls,
+        table: tuple[str, ...],
+        number: int,
+        games: int,
+        sums: BoardSums,
+        *,
+        forfeits: tuple[AgentForfeits, ...] = (),
+    ) -> Chunk:
         """Return what this version of prial has played."""
-        return cls(table=table, number=number, games=games, sums=sums, version=metadata.version("prial"))
+        version = metadata.version("prial")
+        return cls(table=table, number=number, games=games, sums=sums, version=version, forfeits=forfeits)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any], *, boards: int) -> Chunk:
@@ -88,7 +102,12 @@ class Chunk:
             raise ValueError(f"expected sums of {boards} boards and {members} agents, got {agents.shape}")
         sums = BoardSums(agents=agents, pairs=pairs)
         number, games = int(content["chunk"]), int(content["games"])
-        return cls(table=table, number=number, games=games, sums=sums, version=str(content["prial"]))
+        named = list(dict.fromkeys(table))
+        forfeits = tuple(
+            AgentForfeits.from_dict(one, number=named.index(one["agent"])) for one in content.get("forfeits", ())
+        )
+        version = str(content["prial"])
+        return cls(table=table, number=number, games=games, sums=sums, version=version, forfeits=forfeits)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
 from .arena_result import AgentScore, BoardSums, PairScore
+from .forfeited import AgentForfeits, joined
 from .ladder_config import LadderConfig
 from .ladder_results import Chunk, LadderResults
 from .ratings import Contest, Ratings, RatingsError, rate
@@ -34,6 +35,7 @@ class LadderStanding:
         circles: agents of whom each is ahead of the next and the last ahead of the first.
         versions: of prial, that played.
         torn: lines of the file that were not whole.
+        forfeits: of agents that forfeited decisions.
     """
 
     config: LadderConfig
@@ -49,6 +51,7 @@ class LadderStanding:
     circles: tuple[tuple[str, ...], ...]
     versions: tuple[str, ...]
     torn: int
+    forfeits: tuple[AgentForfeits, ...]
 
     @property
     def order(self) -> list[int]:
@@ -110,6 +113,7 @@ def standing_of(config: LadderConfig, results: LadderResults, *, resamples: int 
         circles=circles_among([(pair.ahead, _other(pair)) for pair in pairs if pair.ahead is not None]),
         versions=tuple(sorted({chunk.version for chunk in chunks})),
         torn=results.torn,
+        forfeits=joined(one for chunk in chunks for one in chunk.forfeits),
     )
 
 

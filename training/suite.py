@@ -31,6 +31,7 @@ from ..envs.crash.presets import load_rules
 from ..envs.crash.rules import CrashRules
 from .arena import run_arena
 from .config_files import load_config
+from .forfeited import AgentForfeits
 from .statistics import Estimate
 from .workers import Spread
 
@@ -102,6 +103,7 @@ class Cell:
         games: played.
         even: an even share of wins.
         win_share, margin_per_round: of the agent's seat.
+        forfeits: decisions that it failed to make, by the rule of `prial.agents.forfeits`; None if there are none.
     """
 
     table: str
@@ -111,6 +113,7 @@ class Cell:
     even: float
     win_share: Estimate
     margin_per_round: Estimate
+    forfeits: AgentForfeits | None = None
 
     @property
     def lead(self) -> Estimate:
@@ -224,7 +227,15 @@ def run_suite(
         if progress is not None:
             progress(len(cells), len(fields))
         games = suite.quick_games if quick else suite.games
-        result = run_arena([agent, opponent], rules=rules, games=games, seed=table.seed, jobs=jobs, workers=workers)
+        result = run_arena(
+            [agent, opponent],
+            rules=rules,
+            games=games,
+            seed=table.seed,
+            jobs=jobs,
+            workers=workers,
+            count_forfeits=True,
+        )
         own = result.agents[0]
         cells.append(
             Cell(
@@ -235,6 +246,7 @@ def run_suite(
                 even=1 / rules.players,
                 win_share=own.win_share,
                 margin_per_round=own.margin_per_round,
+                forfeits=next((one for one in result.forfeits if one.agent == own.agent), None),
             )
         )
     return Card(

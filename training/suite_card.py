@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from .forfeited import AgentForfeits
 from .statistics import Estimate
 from .suite import Card, Cell
 
@@ -46,6 +47,7 @@ def card_dict(card: Card) -> dict[str, Any]:
                 "win_share_ci": list(cell.win_share.interval),
                 "margin_per_round": cell.margin_per_round.value,
                 "margin_per_round_ci": list(cell.margin_per_round.interval),
+                "forfeits": None if cell.forfeits is None else cell.forfeits.to_dict(),
             }
             for cell in card.cells
         ],
@@ -93,6 +95,7 @@ def _card(content: dict[str, Any]) -> Card:
                 even=float(cell["even"]),
                 win_share=_read_estimate(cell, "win_share"),
                 margin_per_round=_read_estimate(cell, "margin_per_round"),
+                forfeits=AgentForfeits.from_dict(cell["forfeits"], number=0) if cell.get("forfeits") else None,
             )
             for cell in content["cells"]
         ),
@@ -156,6 +159,10 @@ def card_page(card: Card) -> str:
         *_cells_table(card, lambda cell: _interval(cell.margin_per_round, "+.3f")),
         "",
     ]
+    failed = [(cell, cell.forfeits) for cell in card.cells if cell.forfeits is not None]
+    if failed:
+        lines += ["## Forfeited", ""]
+        lines += [f"- {cell.table}, against {cell.opponent}: {'; '.join(one.lines())}" for cell, one in failed] + [""]
     if card.left_out:
         lines += ["## Not played", "", *(f"- {line}" for line in card.left_out), ""]
     if uncounted := list(dict.fromkeys(cell.opponent for cell in card.cells if not cell.counts)):

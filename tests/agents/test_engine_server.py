@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 
 from prial.agents import Agent, make
-from prial.agents.engine_options import ranked_options
+from prial.agents.engine_options import analysed
 from prial.agents.engine_protocol import MAX_LINE, format_decision, format_position, format_rules, read_decision
 from prial.agents.engine_server import EngineServer, HostGone, serve, watch_host
 from prial.agents.engine_thinking import Late, Thinker
 from prial.agents.heuristics import Greedy
 from prial.agents.solver_fast import SolverFast
 from prial.envs.crash.game import Game, Phase
-from prial.envs.crash.observation import PlayerView, view_of
+from prial.envs.crash.observation import PlayerView, ViewBatch, view_of
 from prial.envs.crash.rules import CrashRules
 from scripted_agents import Answers
 from solver_samples import random_table
@@ -54,7 +54,11 @@ def test_a_conversation(greedy: EngineServer) -> None:
         "ok hello 1",
     ]
     assert said(greedy, SIX, ARRANGE, "decide", "decide movetime 60000") == ["ok rules", "ok position", LAYS, LAYS]
-    assert said(greedy, "analyse") == ["option 1 value - lay 2h 2d 2c | As Ks Qs", "ok analyse 1"]
+    assert said(greedy, "analyse") == [
+        "info values none; greedy tells its decision alone",
+        "option 1 value - lay 2h 2d 2c | As Ks Qs",
+        "ok analyse 1",
+    ]
     assert said(greedy, "position exchange seat 0 dealer 2 cards As Ks 9s 2c 2d 3h", "decide") == [
         "ok position",
         "decision exchange",
@@ -172,8 +176,13 @@ def views(rules: CrashRules, games: int) -> Iterator[PlayerView]:
             game.step(player.act(view, rng), view.seat)
 
 
-@pytest.mark.parametrize("agent", ["greedy", "solver-fast"])
-@pytest.mark.parametrize("preset", ["online", "bga"])
+@pytest.mark.parametrize(
+    ("agent", "preset"),
+    [
+        *((agent, preset) for agent in ("greedy", "solver-fast", "percentile") for preset in ("online", "bga")),
+        *(("online", "online"), ("bga", "bga")),
+    ],
+)
 def test_it_decides_as_the_agent_does(agent: str, preset: str) -> None:
     rules, playing, rng = CrashRules.preset(preset), make(agent), np.random.default_rng(0)
     server = EngineServer(make(agent))
@@ -181,16 +190,63 @@ def test_it_decides_as_the_agent_does(agent: str, preset: str) -> None:
     for view in views(rules, 6):
         placed, decision = said(server, format_position(view), "decide")
         assert (placed, decision) == ("ok position", f"decision {format_decision(playing.act(view, rng), view)}")
-        options = said(server, "analyse")[:-1]
+        about, *options, _ = said(server, "analyse")
         values = [option.split()[3] for option in options]
-        assert f"decision {options[0].split(maxsplit=4)[4]}" == decision
+        assert about.startswith("info values ")
         if agent == "greedy":
             assert values == ["-"]
+            assert "decision alone" in about
         else:
             assert [float(value) for value in values] == sorted(map(float, values), reverse=True)
-            assert len(options) == len(ranked_options(playing, view, rng))
+            assert f"decision {options[0].split(maxsplit=4)[4]}" == decision
+            assert len(options) == len(analysed(playing, view, rng).options)
+            found = ViewBatch.of([view]).undominated()
+            assert len(options) == (len(found.partitions) if view.phase is Phase.ARRANGE else 2)
         for option in options:
             read_decision(option.split()[4:], view)
+
+
+def test_what_solver_decides_comes_first_and_what_it_knew_before_is_told() -> None:
+    agent, moved = make("solver[worlds=96]"), 0
+    for view in views(CrashRules.preset("bga"), 4):
+        found = analysed(agent, view, np.random.default_rng(5))
+        assert found.options[0].action == agent.act(view, np.random.default_rng(5))
+        known = analysed(make("solver-fast"), view, np.random.default_rng(5))
+        assert sorted(found.options, key=lambda option: option.action) == sorted(
+            known.options, key=lambda option: option.action
+        )
+        moved += found.options[0] != known.options[0]
+        assert "before hidden cards are dealt" in found.values
+    assert moved < 6
+
+
+def test_a_level_tells_its_decision_alone() -> None:
+    server = EngineServer(make("bga:easy"))
+    said(server, "rules bga")
+    for view in views(CrashRules.preset("bga"), 2):
+        about, option, final = said(server, format_position(view), "analyse")[1:]
+        assert about == "info values none; bga:easy tells its decision alone"
+        assert option.startswith("option 1 value - ")
+        assert final == "ok analyse 1"
+
+
+def test_the_gains_of_a_one_file_bot_are_told() -> None:
+    pytest.importorskip("onnx")
+    from small_bots import bot_of, tiny_agent
+
+    rules = CrashRules.preset("traditional", players=2, cards_dealt=6, crash_call="optional")
+    base = tiny_agent(rules)
+    bot, seen = bot_of(base, rules), set()
+    for view in views(rules, 3):
+        found, expected = (analysed(agent, view, np.random.default_rng(0)) for agent in (bot, base))
+        seen.add(view.phase)
+        if view.phase is Phase.ARRANGE:
+            assert [option.value for option in found.options] == [None]
+            continue
+        assert [option.action for option in found.options] == [option.action for option in expected.options]
+        values = [[option.value for option in one.options] for one in (found, expected)]
+        assert np.allclose(*np.array(values, float), atol=1e-4)
+    assert len(seen) == 3
 
 
 def test_calls_are_valued_too(tmp_path: Path) -> None:
@@ -204,7 +260,7 @@ def test_calls_are_valued_too(tmp_path: Path) -> None:
     assert said(server, format_rules(rules)) == ["ok rules"]
     decided = set()
     for view in views(rules, 30):
-        _, decision, *options, final = said(server, format_position(view), "decide", "analyse")
+        _, decision, _, *options, final = said(server, format_position(view), "decide", "analyse")
         assert decision == f"decision {format_decision(playing.act(view, rng), view)}"
         if view.phase is Phase.CALL:
             assert final == "ok analyse 2"
