@@ -92,7 +92,8 @@ def _actions(views: ViewBatch) -> list[int]:
         return [layout.keep, layout.exchange]
     if views.phase[0] == Phase.CALL:
         return [layout.pass_, layout.call]
-    return views.undominated().partitions.tolist()
+    laid: list[int] = views.undominated().partitions.tolist()
+    return laid
 
 
 def _known(agent: Agent, views: ViewBatch) -> tuple[str, _Values] | None:

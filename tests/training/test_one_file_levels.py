@@ -15,6 +15,7 @@ from typer.testing import CliRunner  # noqa: E402
 from prial.agents import levels  # noqa: E402
 from prial.agents.check import check_agent  # noqa: E402
 from prial.agents.levels import LEVELS, Level, level  # noqa: E402
+from prial.agents.one_file_agent import bot_inputs  # noqa: E402
 from prial.agents.onnx_agent import read_card  # noqa: E402
 from prial.envs.crash.game import Phase  # noqa: E402
 from prial.envs.crash.rules import CrashRules  # noqa: E402
@@ -91,6 +92,25 @@ def test_it_errs_by_the_seed_alone() -> None:
     assert (answers["lead"] < 0).any()  # by the network's values, others would have been better
     six = CrashRules(players=2, cards_dealt=6)
     check_agent(bot_of(Level(tiny_agent(six), slips=4), six), rules=six, games=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("cards", [0, 0, 4, 8, 12, 16, 20, 24, 28]), ("cards", [52] * 9), ("scores", -1), ("temperature", np.nan)],
+)
+def test_what_is_out_of_range_is_told_and_harms_nobody(name: str, value: object) -> None:
+    session = bot_of(Level(tiny_agent(NINE), slips=4), NINE)._session
+    feed = bot_inputs(random_views(NINE, Phase.ARRANGE, 3, np.random.default_rng(1)))
+    feed["seed"][:] = [-(2**31), 0, 2**31 - 1]
+    names = ["ok", "hands", "spare", "exchange"]
+    before = session.run(names, feed)
+    feed[name][1] = value
+    after = session.run(names, feed)
+    assert after[0].tolist() == [1, 0, 1]
+    assert (after[1][1] == -1).all()
+    assert after[3][1] == 0
+    for one, other in zip(before[1:], after[1:], strict=True):
+        assert np.array_equal(one[[0, 2]], other[[0, 2]])
 
 
 def test_without_slips_it_is_the_network() -> None:
