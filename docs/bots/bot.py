@@ -2,10 +2,12 @@
 
 python bot.py bot.onnx "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As" 5 6 2     own cards; scores, own first
 python bot.py bot.onnx --check vectors.jsonl online-3                      prial export --vectors vectors.jsonl
+python bot.py bot.onnx --time 100 "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As" milliseconds for a decision
 """
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -97,10 +99,23 @@ def check(bot, path, rules_id):
     return not faults
 
 
+def measure(bot, count, cards):
+    taken = []
+    for _ in range(count):
+        start = time.perf_counter()
+        bot.decide(cards, scores=[0] * bot.rules["players"])
+        taken.append(1000 * (time.perf_counter() - start))
+    taken.sort()
+    print(f"median {taken[count // 2]:.1f} ms, fastest {taken[0]:.1f} ms of {count}")
+
+
 def main(path, *words):
     bot = Bot(path)
     if words[0] == "--check":
         return check(bot, *words[1:])
+    if words[0] == "--time":
+        measure(bot, int(words[1]), [card_id(text) for text in words[2].split()])
+        return True
     cards, *scores = words
     scores = [int(score) for score in scores] or [0] * bot.rules["players"]
     found = bot.decide([card_id(text) for text in cards.split()], scores=scores)
