@@ -14,6 +14,12 @@ err alike, and their differences are better known than the shares.
 levels, close together near the target. A round at another score is settled, by the rules, from that score itself; only what
 is laid, exchanged and called is taken from the nearest score asked for, on the same deal. How much that changes is measured
 at scores that were left out: see `made["held_out"]`.
+
+**Many deals.** Most of what is laid does not depend on the score. With `coarse_rounds` more deals are played, with decisions
+asked for at `coarse_asked` scores only, and the rounds from every score are taken as the difference to those, on the same
+deals. The figures are those of the agent, whatever the coarse scores are; the closer, the smaller the error.
+
+Source: Giles, "Multilevel Monte Carlo path simulation", 2008 (two levels).
 """
 
 from __future__ import annotations
@@ -47,6 +53,7 @@ _BATCHES = 20  # for the errors
 _TABLES = 40_000  # played at once
 _ROOM = 20_000_000  # steps carried at once
 _EXACT = 1e-12  # change of a share at which the iteration ends
+_FEWEST_ASKED = 20  # scores for many deals
 _HELD_OUT = 24  # scores that were not asked for, looked at
 _AGENT_BRANCH = 0x45515549  # keeps the agent's chance apart from any other branch of the same seed
 
@@ -101,6 +108,8 @@ class _Plan:
     Attributes:
         asked: number of the state whose decisions are taken, int64 (states,).
         deals: in each batch.
+        coarse: likewise `asked`, for the deals of which there are many.
+        coarse_deals: in each batch; 0 for none.
     """
 
     rules: CrashRules
@@ -108,6 +117,8 @@ class _Plan:
     seed: int
     asked: Ints
     deals: int
+    coarse: Ints
+    coarse_deals: int
 
     @property
     def turns(self) -> int:
@@ -124,14 +135,18 @@ class _Flow:
     """Where rounds lead: `counts` of steps from cell `key // cells` to cell ``key % cells``, and shares won at once."""
 
     keys: Ints
-    counts: Ints
+    counts: Floats
     won: Floats
+
+    def times(self, factor: float) -> _Flow:
+        """Return the flow of so many times the rounds."""
+        return _Flow(keys=self.keys, counts=factor * self.counts, won=factor * self.won)
 
     @classmethod
     def joined(cls, flows: Iterable[_Flow]) -> _Flow:
         parts = list(flows)
         keys, where = np.unique(np.concatenate([part.keys for part in parts]), return_inverse=True)
-        counts = np.bincount(where, np.concatenate([part.counts for part in parts]), len(keys)).astype(np.int64)
+        counts = np.bincount(where, np.concatenate([part.counts for part in parts]), len(keys)).astype(np.float64)
         return cls(keys=keys, counts=counts, won=np.sum([part.won for part in parts], axis=0))
 
 
@@ -144,6 +159,8 @@ def solve_equity(
     jobs: int = 1,
     workers: Spread | None = None,
     max_asked: int = 4096,
+    coarse_rounds: int = 0,
+    coarse_asked: int | None = None,
     command: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> EquityTable:
@@ -157,6 +174,8 @@ def solve_equity(
         jobs: processes; the table does not depend on it.
         workers: where batches are played, such as on a cluster (`prial.training.ray_workers`); processes here if None.
         max_asked: at most so many scores at which the agent is asked.
+        coarse_rounds: further deals from every score, for which the agent is asked at few scores; rounded up, too.
+        coarse_asked: at so many at most; a quarter of the others, but 20, if None.
         command: that made the table, for its file.
         progress: called with the batches played and to be played.
 
@@ -168,21 +187,30 @@ def solve_equity(
     >>> table.shares.tolist()
     [[0.5], [0.5]]
     """
-    for name, number in (("rounds", rounds_per_state), ("jobs", jobs), ("max_asked", max_asked)):
+    ordered = dealer_matters(rules)
+    states = round_states(rules.players, rules.target, ordered=ordered)
+    if coarse_asked is None:
+        coarse_asked = max(_FEWEST_ASKED, min(len(states), max_asked) // 4)
+    numbers = {"rounds": rounds_per_state, "jobs": jobs, "max_asked": max_asked, "coarse_asked": coarse_asked}
+    for name, number in numbers.items():
         if number < 1:
             raise EquitySetupError(f"{name}={number!r}: expected 1 or more")
+    if coarse_rounds < 0:
+        raise EquitySetupError(f"coarse_rounds={coarse_rounds!r}: expected 0 or more")
     player = make(agent) if isinstance(agent, str | Path) else agent
     if isinstance(player, BaseAgent):
         player.check_rules(rules)
-    ordered = dealer_matters(rules)
-    states = round_states(rules.players, rules.target, ordered=ordered)
-    levels = score_levels(rules.players, rules.target, ordered=ordered, most=max_asked)
+    levels, coarse = (
+        score_levels(rules.players, rules.target, ordered=ordered, most=most) for most in (max_asked, coarse_asked)
+    )
     plan = _Plan(
         rules=rules,
         agent=str(agent) if isinstance(agent, str | Path) else player.name,
         seed=seed,
         asked=_state_numbers(states, levels[states], rules.target),
         deals=-(-rounds_per_state // _BATCHES),
+        coarse=_state_numbers(states, coarse[states], rules.target),
+        coarse_deals=-(-coarse_rounds // _BATCHES),
     )
     report = progress or (lambda done, total: None)  # noqa: ARG005
     spread_out = isinstance(agent, str | Path) and (jobs > 1 or workers is not None)
@@ -208,6 +236,7 @@ def solve_equity(
         "command": command,
         "agent": plan.agent,
         "rounds": plan.deals * _BATCHES,
+        "coarse_rounds": plan.coarse_deals * _BATCHES,
         "seed": seed,
         "states": len(states),
         "asked": len(asked),
@@ -238,25 +267,36 @@ def _in_this_process(plan: _Plan, agent: Agent, report: Callable[[int, int], Non
 
 def _batch(plan: _Plan, agent: Agent, number: int, tick: Tick) -> _Flow:
     """Play one batch of deals from every state."""
+    rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_AGENT_BRANCH, number)))
+    deals = np.arange(number * plan.deals, (number + 1) * plan.deals)
+    flow = _flow(plan, agent, plan.asked, deals, rng, tick)
+    if plan.coarse_deals:
+        first = _BATCHES * plan.deals + number * plan.coarse_deals
+        more = np.arange(first, first + plan.coarse_deals)
+        same, many = (_flow(plan, agent, plan.coarse, some, rng, tick) for some in (deals, more))
+        flow = _Flow.joined([flow, same.times(-1.0), many.times(plan.deals / plan.coarse_deals)])
+    tick(1)
+    return flow
+
+
+def _flow(plan: _Plan, agent: Agent, asked: Ints, deals: Ints, rng: np.random.Generator, tick: Tick) -> _Flow:
+    """Play deals from every state, with the decisions of the states `asked`."""
     states, ordered = plan.states, dealer_matters(plan.rules)
     rows = _cells(states, states, ordered=ordered)
     seated = np.concatenate([np.roll(states, turn, axis=1) for turn in range(plan.turns)])
     cells = np.concatenate([np.roll(rows, turn, axis=1) for turn in range(plan.turns)])
-    asked = np.concatenate([plan.asked + turn * len(states) for turn in range(plan.turns)])
-    rng = np.random.default_rng(np.random.SeedSequence(plan.seed, spawn_key=(_AGENT_BRANCH, number)))
+    turned = np.concatenate([asked + turn * len(states) for turn in range(plan.turns)])
     at_once = max(1, _TABLES // len(seated))
-    first, stop = number * plan.deals, (number + 1) * plan.deals
     flows = []
-    for start in range(first, stop, at_once):
+    for start in range(0, len(deals), at_once):
         tick(0)
-        deals = np.arange(start, min(start + at_once, stop))
-        ended, scores, shares = _rounds(plan.rules, agent, seated, asked, deals, seed=plan.seed, rng=rng)
-        where = np.repeat(cells, len(deals), axis=0)
+        some = deals[start : start + at_once]
+        ended, scores, shares = _rounds(plan.rules, agent, seated, turned, some, seed=plan.seed, rng=rng)
+        where = np.repeat(cells, len(some), axis=0)
         won = np.bincount(where[ended].reshape(-1), shares[ended].reshape(-1), states.size).astype(np.float64)
         steps = where[~ended].astype(np.int64) * states.size + _next_cells(states, scores[~ended], ordered=ordered)
         keys, counts = np.unique(steps, return_counts=True)
-        flows.append(_Flow(keys=keys, counts=counts, won=won))
-    tick(1)
+        flows.append(_Flow(keys=keys, counts=counts.astype(np.float64), won=won))
     return _Flow.joined(flows)
 
 

@@ -141,6 +141,35 @@ def test_scores_left_out_are_settled_from_themselves() -> None:
     assert far.made["held_out"]["most"] > 0.01
 
 
+def test_more_deals_at_few_scores_shrink_the_errors_and_nothing_else() -> None:
+    """An agent that decides by the score, asked at few scores for most deals: the same shares, better known."""
+    rules, agent = CrashRules.preset("online", target=6), _CarefulInFront()
+    large = solve_equity(agent, rules, rounds_per_state=4000, seed=1)
+    plain, more = (
+        [
+            solve_equity(agent, rules, rounds_per_state=100, coarse_rounds=coarse, coarse_asked=12, seed=seed)
+            for seed in range(10, 20)
+        ]
+        for coarse in (0, 1600)
+    )
+    known = large.errors > 1e-6
+    off = [
+        np.sqrt(np.mean([(table.shares - large.shares)[known] ** 2 for table in tables])) for tables in (plain, more)
+    ]
+    told = [np.sqrt(np.mean([table.errors[known] ** 2 for table in tables])) for tables in (plain, more)]
+    assert told[1] < 0.6 * told[0]
+    assert off[1] < 0.8 * off[0]
+    assert 0.5 < off[1] / told[1] < 1.6
+    assert more[0].made["coarse_rounds"] == 1600
+    np.testing.assert_allclose(more[0].shares.sum(axis=0), 1, atol=1e-5)
+
+
+def test_only_the_many_deals_count_where_the_score_does_not_matter() -> None:
+    first = solve_equity("percentile", SHORT, rounds_per_state=40, coarse_rounds=400, coarse_asked=2)
+    second = solve_equity("percentile", SHORT, rounds_per_state=40, coarse_rounds=400, coarse_asked=1000)
+    np.testing.assert_allclose(first.shares, second.shares, atol=1e-6)
+
+
 def test_levels_are_close_together_near_the_target() -> None:
     levels = score_levels(4, 15, ordered=True, most=4096)
     assert len(set(levels.tolist())) ** 4 <= 4096
@@ -187,6 +216,10 @@ def test_what_is_no_table_is_refused(tmp_path: Path) -> None:
 def test_numbers_out_of_range_are_refused() -> None:
     with pytest.raises(EquitySetupError, match="rounds=0"):
         solve_equity("greedy", SHORT, rounds_per_state=0)
+    with pytest.raises(EquitySetupError, match="coarse_rounds=-1: expected 0 or more"):
+        solve_equity("greedy", SHORT, coarse_rounds=-1)
+    with pytest.raises(EquitySetupError, match="coarse_asked=0: expected 1 or more"):
+        solve_equity("greedy", SHORT, coarse_asked=0)
 
 
 def test_the_command_writes_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
