@@ -35,7 +35,7 @@ DEFAULT_WORLDS = 384
 
 _RESOLVE = 0.0  # what is known already is caution enough
 _APART = 2.0  # standard errors that settle a decision
-_KNOWN, _KNOWN_AFTER_EXCHANGE, _KNOWN_SWAPPED, _KNOWN_EXCHANGE = 250.0, 100.0, 50.0, 120.0
+_KNOWN, _KNOWN_AFTER_EXCHANGE, _KNOWN_SWAPPED, _KNOWN_EXCHANGE = 400.0, 400.0, 200.0, 120.0
 """How many deals the closed form is as good as: measured as the ratio of the variance of a deal's difference to that of the
 closed form's errors, over decisions of every rule set (`docs/solver.md`)."""
 

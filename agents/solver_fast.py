@@ -2,8 +2,8 @@
 
 For each undominated arrangement the chance of every outcome of the round is worked out from what opponents lay: for each
 position the distribution of the strongest of their hands, conditioned on the score, on what was said in the exchange, and
-on the cards that one knows and they cannot hold. Positions are taken as independent of each other. Every outcome is settled
-by the rules and valued by the winning chances at the scores that it leads to. Crashes are called, and hands exchanged
+on the cards that one knows and they cannot hold. Each position depends on the one before it. Every outcome is settled by the
+rules and valued by the winning chances at the scores that it leads to. Crashes are called, and hands exchanged
 (`solver_exchange`), where that value is higher.
 
 `prial.agents.solver_table` says where the figures come from.
@@ -93,6 +93,9 @@ class SolverFastPolicy(BaseAgent):
             all_below,
             alone,
             self.table.card_basis,
+            self._contexts.situations(views),
+            self.table.pair_weak,
+            self.table.pair_same,
             leaves,
             self.rules.hands,
             values,
@@ -128,6 +131,24 @@ class SolverFastPolicy(BaseAgent):
         split_rows(kernels.arrangement_chances, len(views), self._threads, *arguments)
         return chances
 
+    def links(self, views: ViewBatch, chances: Floats) -> Floats:
+        """Return who wins each comparison but the first, given who wins the one before.
+
+        Args:
+            views: whose decisions, one for each row of `chances`.
+            chances: who wins each comparison, as `chances` returns them, float64 (n, hands, players + 1).
+
+        Returns:
+            float64 (n, hands - 1, players + 1, players + 1), the last axis adding up to 1.
+        """
+        from . import _kernels_solver as kernels
+
+        rows, hands, base = chances.shape
+        links = np.empty((rows, hands - 1, base, base))
+        situations = self._contexts.situations(views)
+        kernels.comparison_links(chances, situations, self.table.pair_weak, self.table.pair_same, links, 0, rows)
+        return links
+
     def outcomes(self, views: ViewBatch) -> npt.NDArray[np.float32]:
         """Return what every outcome of the comparisons is worth: float32 (n, options, quads, (players + 1) ** hands).
 
@@ -142,14 +163,14 @@ class SolverFastPolicy(BaseAgent):
         """Where the known cards lie among the directions of the table: float64 (n, k)."""
         from . import _kernels_solver as kernels
 
-        table = self.table
-        features = np.empty((len(views), table.card_means.shape[1]))
-        split_rows(kernels.card_features, len(views), self._threads, views.cards, views.given_up, features)
+        table, size, threads = self.table, len(views), self._threads
         situations = self._contexts.situations(views)
-        places = np.empty((len(views), table.card_axes.shape[2]))
-        for situation in np.unique(situations):
-            rows = situations == situation
-            places[rows] = (features[rows] - table.card_means[situation]) @ table.card_axes[situation]
+        features = np.empty((size, table.card_means.shape[1]))
+        terms = np.empty((size, table.card_weights.shape[1]))
+        places = np.empty((size, table.card_weights.shape[2]))
+        split_rows(kernels.card_features, size, threads, views.cards, views.given_up, features)
+        split_rows(kernels.card_terms, size, threads, features, situations, table.card_means, table.card_axes, terms)
+        split_rows(kernels.card_places, size, threads, terms, situations, table.card_weights, places)
         return places
 
 

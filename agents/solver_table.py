@@ -9,9 +9,13 @@ all opponents' hands are, which is more or less than the product: they share one
 
 - the score moves each opponent's: ``by_score @ score_basis``, by what it and the others still need (needs above a cap count
   as the cap), apart for those who kept a hand;
-- the cards one knows (own and given up), which no opponent holds, move `all_below`: a linear fit in each situation on how
-  many cards of each rank are known, whether two, three and four, the sizes of the suits, and how many runs the rest could
-  make; in its strongest directions (`card_basis`, `card_axes`).
+- the cards one knows (own and given up), which no opponent holds, move `all_below`. In each situation the strongest axes are
+  found of a linear fit on how many cards of each rank are known, whether two, three and four, the sizes of the suits, and
+  how many runs, running flushes and flushes the rest could make (`card_axes`). The places on these axes and the products
+  of any two of them (`card_weights`) then make a fit of the second order, in its strongest directions (`card_basis`).
+
+**How positions hang together.** ``pair_weak`` says how much more often than if independent all opponents' hands are weak at
+two neighbouring positions, by how weak at either; ``pair_same``, how much likelier the same opponent wins both than another.
 
 Sources: match equity as in backgammon (Kazaross and others); card removal as in poker; the fits are ours.
 """
@@ -40,26 +44,40 @@ from .solver_situations import keepers, num_situations
 __all__ = [
     "NUM_FEATURES",
     "NUM_RANKS",
+    "NUM_RUNS",
     "NUM_SUITS",
+    "PAIR_GRID",
     "SOLVER_TABLE_FORMAT",
     "SolverTable",
     "SolverTableError",
     "find_solver_table",
     "needs_index",
     "needs_states",
+    "num_terms",
     "read_solver_table",
     "shipped_solver_tables",
     "solver_options",
 ]
 
-SOLVER_TABLE_FORMAT = 2
-NUM_RANKS, NUM_SUITS = 13, 4
-NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + (NUM_RANKS - 1)
+SOLVER_TABLE_FORMAT = 3
+NUM_RANKS, NUM_SUITS, NUM_RUNS = 13, 4, 12
+NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + 2 * NUM_RUNS + NUM_RANKS + NUM_SUITS
 """How many figures tell what a player knows of the pack (`_kernels_solver.card_features`)."""
+PAIR_GRID = 24
+"""Into how many parts `SolverTable.pair_weak` cuts the range of a chance."""
 _CUTS = 743
 _MOST = 1e6  # of a scale: chances and what they are fitted by are small numbers
 _LEFT_OUT = ("name", "max_rounds")
 Floats = npt.NDArray[np.float64]
+
+
+def num_terms(axes: int) -> int:
+    """Return how many terms a fit on known cards has: 1, the place on each axis, and the product of any two.
+
+    >>> num_terms(2)
+    6
+    """
+    return 1 + axes + axes * (axes + 1) // 2
 
 
 class SolverTableError(ValueError):
@@ -117,8 +135,11 @@ class SolverTable:
         by_score: float64 (groups, states, a), states as `needs_states` numbers them; group 1 has kept a hand, 0 has not.
         score_basis: float64 (a, hands, 743).
         card_means: float64 (situations, features), subtracted from the features of known cards.
-        card_axes: float64 (situations, features, k).
+        card_axes: float64 (situations, features, d).
+        card_weights: float64 (situations, 1 + d + d (d + 1) / 2, k), of 1, the places on the axes, and their products.
         card_basis: float64 (hands, 743, k).
+        pair_weak: float64 (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1), added to the product of two chances.
+        pair_same: float64 (situations, hands - 1), 1 for as likely.
         about: how it was made, in JSON values.
     """
 
@@ -132,7 +153,10 @@ class SolverTable:
     score_basis: Floats
     card_means: Floats
     card_axes: Floats
+    card_weights: Floats
     card_basis: Floats
+    pair_weak: Floats
+    pair_same: Floats
     about: Mapping[str, Any]
 
     def fits(self, rules: CrashRules) -> bool:
@@ -177,12 +201,24 @@ class SolverTable:
             "about": dict(self.about),
             "cap": self.cap,
             "equity": base64.b64encode(self.equity.to_bytes()).decode("ascii"),
-            **{name: _packed(getattr(self, name)) for name in _ARRAYS},
+            **{name: _packed(name, getattr(self, name)) for name in _ARRAYS},
         }
         return json.dumps(content, indent=1) + "\n"
 
 
-_ARRAYS = ("keeps", "below", "all_below", "by_score", "score_basis", "card_means", "card_axes", "card_basis")
+_ARRAYS = (
+    "keeps",
+    "below",
+    "all_below",
+    "by_score",
+    "score_basis",
+    "card_means",
+    "card_axes",
+    "card_weights",
+    "card_basis",
+    "pair_weak",
+    "pair_same",
+)
 
 
 def _rising(curve: Floats) -> Floats:
@@ -192,11 +228,18 @@ def _rising(curve: Floats) -> Floats:
     return rising
 
 
-def _packed(values: Floats) -> dict[str, Any]:
-    """An array as int16 steps of a scale."""
+_BY_STRENGTH = {"below": -1, "all_below": -1, "score_basis": -1, "card_basis": 1, "pair_weak": -1}
+"""Arrays that hold curves, with the axis along which these run: there differences are kept, which are small."""
+
+
+def _packed(name: str, values: Floats) -> dict[str, Any]:
+    """An array as int16 steps of a scale, low bytes first, then the high ones, which are hardly ever different."""
     scale = float(np.abs(values).max(initial=0.0)) / 32_000 or 1.0
     steps = np.round(values / scale).astype("<i2")
-    data = base64.b64encode(zlib.compress(steps.tobytes(), 9)).decode("ascii")
+    if name in _BY_STRENGTH:
+        steps = np.diff(steps, axis=_BY_STRENGTH[name], prepend=np.int16(0)).astype("<i2")
+    halves = np.frombuffer(steps.tobytes(), np.uint8).reshape(-1, 2).T
+    data = base64.b64encode(zlib.compress(halves.tobytes(), 9)).decode("ascii")
     return {"shape": list(values.shape), "scale": scale, "int16": data}
 
 
@@ -211,7 +254,10 @@ def _unpacked(content: Mapping[str, Any], name: str) -> Floats:
     data = zlib.decompressobj().decompress(base64.b64decode(packed["int16"], validate=True), size + 1)
     if len(data) != size:
         raise ValueError(f"{name}: expected {size} bytes for {shape}")
-    values: Floats = np.frombuffer(data, "<i2").reshape(shape) * scale
+    steps = np.frombuffer(data, np.uint8).reshape(2, -1).T.copy().view("<i2").reshape(shape)
+    if name in _BY_STRENGTH and len(shape) > 1:
+        steps = np.cumsum(steps, axis=_BY_STRENGTH[name], dtype=np.int16)
+    values: Floats = steps * scale
     return values
 
 
@@ -256,7 +302,7 @@ def _check_shapes(table: SolverTable) -> None:
     hands, situations = rules.hands, num_situations(rules)
     others, groups = (rules.players - 1, 2) if rules.has_exchange else (1, 1)
     states = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1)
-    a, k = table.by_score.shape[-1], table.card_axes.shape[-1]
+    a, d, k = (array.shape[-1] for array in (table.by_score, table.card_axes, table.card_basis))
     wanted = {
         "keeps": (rules.players,),
         "card_means": (situations, NUM_FEATURES),
@@ -264,8 +310,11 @@ def _check_shapes(table: SolverTable) -> None:
         "all_below": (situations, hands, _CUTS),
         "by_score": (groups, states, a),
         "score_basis": (a, hands, _CUTS),
-        "card_axes": (situations, NUM_FEATURES, k),
+        "card_axes": (situations, NUM_FEATURES, d),
+        "card_weights": (situations, num_terms(d), k),
         "card_basis": (hands, _CUTS, k),
+        "pair_weak": (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1),
+        "pair_same": (situations, hands - 1),
     }
     for name, shape in wanted.items():
         if getattr(table, name).shape != shape:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from prial.agents import _kernels_solver as kernels
 from prial.agents.equity_table import EquityTable, round_states
 from prial.agents.solver_situations import num_situations
-from prial.agents.solver_table import NUM_FEATURES, SolverTable, needs_states, solver_options
+from prial.agents.solver_table import NUM_FEATURES, PAIR_GRID, SolverTable, needs_states, num_terms, solver_options
 from prial.envs.crash.rules import CrashRules
 
 
@@ -43,6 +44,21 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
         score_basis=np.zeros((1, hands, 743)),
         card_means=np.zeros((situations, NUM_FEATURES)),
         card_axes=np.zeros((situations, NUM_FEATURES, 1)),
+        card_weights=np.zeros((situations, num_terms(1), 1)),
         card_basis=np.zeros((hands, 743, 1)),
+        pair_weak=generator.uniform(-0.05, 0.1, (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1)),
+        pair_same=generator.uniform(0.8, 3.0, (situations, hands - 1)),
         about={},
     )
+
+
+def moved_by_cards(means, axes, weights, basis, situation: int, cards):
+    """By how much known cards move the chances of less than each strength: (rows, hands, 743)."""
+    size = len(cards)
+    where = np.full(size, situation)
+    features = np.empty((size, NUM_FEATURES))
+    terms, places = np.empty((size, weights.shape[1])), np.empty((size, weights.shape[2]))
+    kernels.card_features(cards, np.full_like(cards, -1), features, 0, size)
+    kernels.card_terms(features, where, means, axes, terms, 0, size)
+    kernels.card_places(terms, where, weights, places, 0, size)
+    return np.tensordot(places, basis, axes=(1, 2))

@@ -47,6 +47,7 @@ class Rated:
         strengths: of each position, 0 for no hand.
         quads: four of a kind laid whole, where they pay.
         outcomes: who wins each comparison, by position: own seat first, then clockwise, nobody last.
+        crash: the chance to win them all; 0 for a single hand, which is no crash.
         win_share: of the game.
         points: the round's margin.
         gives_up_win_share, gives_up_points: what the best by that measure has more; 0 for itself.
@@ -58,6 +59,7 @@ class Rated:
     strengths: tuple[int, ...]
     quads: int
     outcomes: tuple[tuple[float, ...], ...]
+    crash: float
     win_share: float
     points: float
     gives_up_win_share: float
@@ -68,11 +70,6 @@ class Rated:
     def chances(self) -> tuple[float, ...]:
         """The chance to win each comparison."""
         return tuple(row[0] for row in self.outcomes)
-
-    @property
-    def crash(self) -> float:
-        """The chance to win them all; a single hand is no crash."""
-        return float(np.prod(self.chances)) if len(self.outcomes) > 1 else 0.0
 
     def worth(self, objective: Objective) -> float:
         """Return the win share or the points."""
@@ -169,6 +166,18 @@ class Analyst:
         """Return who wins each comparison: float64 (m, hands, players + 1), as `SolverFastPolicy.chances`."""
         return self._policies["win"].chances(views, found)
 
+    def crashes(self, views: ViewBatch, outcomes: Floats) -> Floats:
+        """Return the chance to win every comparison; 0 for single hands, which are no crash: float64 (n,).
+
+        Args:
+            views: whose hands.
+            outcomes: who wins each comparison with what is laid, float64 (n, hands, players + 1).
+        """
+        if outcomes.shape[1] == 1:
+            return np.zeros(len(outcomes))
+        chances: Floats = outcomes[:, 0, 0] * self._policies["win"].links(views, outcomes)[:, :, 0, 0].prod(axis=1)
+        return chances
+
     def ranked(self, view: PlayerView, objective: Objective = "win") -> Ranking:
         """Return the undominated arrangements, best first; of equals the one with the stronger Hand 1."""
         batch = ViewBatch.of([view])
@@ -197,6 +206,7 @@ class Analyst:
         by_win, by_points = (self.values(batch, asked, of) for of in _OBJECTIVES)
         win, points = by_win.max(axis=0), by_points.max(axis=0)
         outcomes = self.chances(batch, asked)
+        crashes = self.crashes(batch.select(np.zeros(len(outcomes), np.int64)), outcomes)
         held = [Card(card) for card in view.cards]
         return [
             Rated(
@@ -205,6 +215,7 @@ class Analyst:
                 strengths=tuple(int(strength) for strength in asked.strengths[row, : self.rules.hands]),
                 quads=int(asked.quads[row]),
                 outcomes=tuple(tuple(chances) for chances in outcomes[row].tolist()),
+                crash=float(crashes[row]),
                 win_share=float(win[row]),
                 points=float(points[row]),
                 gives_up_win_share=max(0.0, best[0] - float(win[row])),
@@ -227,21 +238,33 @@ class Analyst:
 
         They add up to ``better.worth(objective) - worse.worth(objective)``.
         """
-        worth = self._policies[objective].outcomes(ViewBatch.of([view]))[0]
+        batch = ViewBatch.of([view])
+        worth = self._policies[objective].outcomes(batch)[0]
         hands = self.rules.hands
         sides = [worse, better]
-        leaves = [self._leaves(worth, one) for one in sides]
+        leaves = [self._leaves(batch, worth, one) for one in sides]
 
         def value(changed: frozenset[int]) -> float:
             rows = [sides[hand in changed].outcomes[hand] for hand in range(hands)]
-            return _mean(leaves[hands in changed], rows)
+            likely = self._joint(batch, np.array([rows]))[0]
+            return float(likely @ leaves[hands in changed])
 
         return shapley(value, hands + 1)
 
-    def _leaves(self, worth: npt.NDArray[np.float32], one: Rated) -> Floats:
+    def _leaves(self, batch: ViewBatch, worth: npt.NDArray[np.float32], one: Rated) -> Floats:
         """Value of every outcome for one arrangement, by the better of calling and passing: float64 (leaves,)."""
-        options = worth[:, min(one.quads, worth.shape[1] - 1)].astype(np.float64)
-        return max(options, key=lambda leaves: _mean(leaves, one.outcomes))
+        options: Floats = worth[:, min(one.quads, worth.shape[1] - 1)].astype(np.float64)
+        best: Floats = options[(options @ self._joint(batch, np.array([one.outcomes]))[0]).argmax()]
+        return best
+
+    def _joint(self, views: ViewBatch, outcomes: Floats) -> Floats:
+        """Chance of every outcome of the comparisons, each depending on the one before it: float64 (n, leaves)."""
+        links = self._policies["win"].links(views, outcomes)
+        joint = outcomes[:, 0]
+        for hand in range(links.shape[1]):
+            last = joint.reshape(len(joint), -1, outcomes.shape[2])
+            joint = (last[:, :, :, None] * links[:, None, hand]).reshape(len(joint), -1)
+        return joint
 
     def hand_worths(self, views: ViewBatch, outcomes: Floats, quads: npt.NDArray[np.integer]) -> Floats:
         """Return what winning each hand, against not winning it, is worth in win share: float64 (n, hands).
@@ -254,7 +277,7 @@ class Analyst:
         worth = self._policies["win"].outcomes(views).astype(np.float64)
         rows = np.arange(len(views))
         options = worth[rows, :, np.minimum(quads, worth.shape[2] - 1)]  # (n, options, leaves)
-        likely = _joint(outcomes)
+        likely = self._joint(views, outcomes)
         leaves = options[rows, np.einsum("nol,nl->no", options, likely).argmax(axis=1)]
         worths = np.empty(outcomes.shape[:2])
         for hand in range(outcomes.shape[1]):
@@ -264,23 +287,8 @@ class Analyst:
             rest = lost[:, hand].sum(axis=1, keepdims=True)
             evenly = np.full(outcomes.shape[2], 1 / (outcomes.shape[2] - 1)) * (np.arange(outcomes.shape[2]) > 0)
             lost[:, hand] = np.where(rest > 0, lost[:, hand] / np.maximum(rest, 1e-300), evenly)
-            worths[:, hand] = ((_joint(won) - _joint(lost)) * leaves).sum(axis=1)
+            worths[:, hand] = ((self._joint(views, won) - self._joint(views, lost)) * leaves).sum(axis=1)
         return worths
-
-
-def _mean(leaves: Floats, outcomes: Sequence[Sequence[float]]) -> float:
-    """Mean of the leaves, the comparisons being independent."""
-    for chances in outcomes:
-        leaves = np.array(chances) @ leaves.reshape(len(chances), -1)
-    return float(leaves[0])
-
-
-def _joint(outcomes: Floats) -> Floats:
-    """Chance of every outcome of the comparisons, these being independent: float64 (n, leaves)."""
-    joint = outcomes[:, 0]
-    for hand in range(1, outcomes.shape[1]):
-        joint = (joint[:, :, None] * outcomes[:, hand, None, :]).reshape(len(outcomes), -1)
-    return joint
 
 
 def shapley(value: Callable[[frozenset[int]], float], players: int) -> tuple[float, ...]:

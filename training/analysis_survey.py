@@ -171,7 +171,7 @@ def survey_hands(
     win, points = by_win.max(axis=0), by_points.max(axis=0)
     best, best_points = found.best_rows(win), found.best_rows(points)
     outcomes = analyst.chances(views, found)[best]
-    crash = outcomes[:, :, 0].prod(axis=1) if rules.hands > 1 else np.zeros(deals)
+    crash = analyst.crashes(views, outcomes)
     classes = _classes()[found.strengths[:, : rules.hands]]
     won = _won_curves(rules, analyst, scores)
     return HandsSurvey(

@@ -28,18 +28,23 @@ from ..agents.percentile_table import find_table, shares_of
 from ..agents.protocol import Agent
 from ..agents.solver_fast import SolverFastPolicy
 from ..agents.solver_situations import keepers, situations_of
-from ..agents.solver_table import NUM_FEATURES, SolverTable, needs_states, solver_options
+from ..agents.solver_table import NUM_FEATURES, PAIR_GRID, SolverTable, needs_states, num_terms, solver_options
 from ..envs.crash.presets import load_rules, preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.vector import CrashVectorEnv
+from .card_fit import CardSample, fit_known_cards
 from .equity import solve_equity
 from .files import write_whole
+from .pair_fit import same_winner, weak_together
 
 __all__ = [
+    "SHIPPED_SIZES",
     "SolverProgress",
+    "SolverSizes",
     "Survey",
     "make_solver_table",
     "solver_command",
+    "solver_sizes",
     "standard_solver_rules",
     "survey",
     "write_solver_table",
@@ -48,14 +53,45 @@ __all__ = [
 SolverProgress = Callable[[int, int, str], None]
 """Called with steps done, steps in all, and what was done."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverSizes:
+    """How much is played for a table.
+
+    Attributes:
+        rounds: from each score, in each iteration.
+        deals: rounds at even scores for the fit on known cards, in each iteration.
+        iterations: how many.
+    """
+
+    rounds: int = 2000
+    deals: int = 200_000
+    iterations: int = 4
+
+
+SHIPPED_SIZES: Mapping[str, SolverSizes] = {
+    "online-2": SolverSizes(rounds=4000, deals=500_000, iterations=3),
+    "online-3": SolverSizes(rounds=6000, deals=800_000, iterations=3),
+    "online-4": SolverSizes(rounds=1500, deals=300_000, iterations=2),
+    "bga-2": SolverSizes(rounds=2000, deals=1_200_000, iterations=2),
+    "bga-3": SolverSizes(rounds=1000, deals=1_000_000, iterations=2),
+    "bga-4": SolverSizes(rounds=1000, deals=300_000, iterations=2),
+    "bga-5": SolverSizes(rounds=1000, deals=300_000, iterations=2),
+    "traditional-2": SolverSizes(rounds=1000, deals=800_000, iterations=2),
+    "traditional-3": SolverSizes(rounds=600, deals=800_000, iterations=2),
+    "traditional-4": SolverSizes(rounds=600, deals=200_000, iterations=2),
+}
+"""Those of the tables that ship, by name: minutes of processor time each."""
+
 Floats = npt.NDArray[np.float64]
 _TABLES = 16_384  # played at once
 _CUTS = 743
 _SURVEYED = ("cards", "given_up", "dealer", "exchanges", "values")
-_SCORE_DIRECTIONS, _CARD_DIRECTIONS = 8, 12
+_SCORE_DIRECTIONS = 8
 _ROUGHLY = 4  # winning chances come from so many times fewer rounds until the last iteration
 _KEEPS = 0.4  # of hands, about, before anything is counted
 _MOST_ASKED = 500  # scores at which decisions are asked for; others take the nearest
+_COARSE = 8  # so many times the rounds at few scores, for winning chances (`solve_equity`)
 _AGENT_BRANCH = 0x534F4C56  # keeps the agent's chance apart from any other branch of the same seed
 
 
@@ -125,10 +161,10 @@ def survey(
     )
 
 
-def solver_command(rules: CrashRules, *, rounds: int, deals: int, iterations: int, seed: int) -> str:
+def solver_command(rules: CrashRules, *, sizes: SolverSizes, seed: int) -> str:
     """Return the command that makes a table.
 
-    >>> solver_command(CrashRules.preset("bga", players=2), rounds=10, deals=20, iterations=3, seed=1)
+    >>> solver_command(CrashRules.preset("bga", players=2), sizes=SolverSizes(rounds=10, deals=20, iterations=3), seed=1)
     'prial tables solver --rules bga --players 2 --rounds 10 --deals 20 --iterations 3 --seed 1'
     """
     plain = CrashRules.preset(rules.name, players=rules.players) if rules.name else CrashRules(players=rules.players)
@@ -138,15 +174,27 @@ def solver_command(rules: CrashRules, *, rounds: int, deals: int, iterations: in
         if value != getattr(plain, name) and name != "name"
     ]
     words = [f"prial tables solver --rules {rules.name or 'online'} --players {rules.players}", *settings]
-    return " ".join([*words, f"--rounds {rounds} --deals {deals} --iterations {iterations} --seed {seed}"])
+    numbers = f"--rounds {sizes.rounds} --deals {sizes.deals} --iterations {sizes.iterations} --seed {seed}"
+    return " ".join([*words, numbers])
+
+
+def solver_sizes(
+    rules: CrashRules, *, rounds: int | None = None, deals: int | None = None, iterations: int | None = None
+) -> SolverSizes:
+    """Return how much is played for a table: as asked for, otherwise as for the one that ships for the rules.
+
+    >>> solver_sizes(CrashRules.preset("online"), rounds=10)
+    SolverSizes(rounds=10, deals=800000, iterations=3)
+    """
+    usual = SHIPPED_SIZES.get(f"{rules.name}-{rules.players}", SolverSizes())
+    asked = {"rounds": rounds, "deals": deals, "iterations": iterations}
+    return replace(usual, **{name: number for name, number in asked.items() if number is not None})
 
 
 def make_solver_table(
     rules: CrashRules,
     *,
-    rounds: int = 4000,
-    deals: int = 200_000,
-    iterations: int = 4,
+    sizes: SolverSizes,
     seed: int = 1,
     cap: int | None = None,
     threads: int = 1,
@@ -156,9 +204,7 @@ def make_solver_table(
 
     Args:
         rules: what it is for.
-        rounds: from each score, in each iteration.
-        deals: rounds at even scores for the fit on cards, in each iteration.
-        iterations: how many.
+        sizes: how much is played.
         seed: of everything.
         cap: largest need told apart; by the number of players if None.
         threads: how many at most; it changes nothing.
@@ -168,6 +214,7 @@ def make_solver_table(
         ValueError: numbers out of range.
         TableError: there is no percentile table to start from.
     """
+    rounds, deals, iterations = sizes.rounds, sizes.deals, sizes.iterations
     for name, number in (("rounds", rounds), ("deals", deals), ("iterations", iterations)):
         if number < 1:
             raise ValueError(f"{name}={number!r}: expected 1 or more")
@@ -190,13 +237,15 @@ def make_solver_table(
         report(3 * iteration + 3, steps, "what is laid at each score")
         last = iteration == iterations - 1
         deals_each = rounds if last else -(-rounds // _ROUGHLY)
-        equity = _equity(SolverFastPolicy(rules, table), rules, rounds=deals_each, seed=branch + 2)
+        equity = _equity(
+            SolverFastPolicy(rules, table), rules, rounds=deals_each, seed=branch + 2, coarse=_COARSE * last
+        )
         moved = float(np.abs(equity.shares - table.equity.shares).max())
         table = replace(table, equity=equity)
         changes.append({**explained, **more, "equity_change": moved})
         report(3 * iteration + 4, steps, "winning chances")
     about = {
-        "command": solver_command(rules, rounds=rounds, deals=deals, iterations=iterations, seed=seed),
+        "command": solver_command(rules, sizes=sizes, seed=seed),
         "prial": metadata.version("prial"),
         "iterations": changes,
     }
@@ -242,13 +291,18 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
         score_basis=np.zeros((1, rules.hands, _CUTS)),
         card_means=np.zeros((situations, NUM_FEATURES)),
         card_axes=np.zeros((situations, NUM_FEATURES, 1)),
+        card_weights=np.zeros((situations, num_terms(1), 1)),
         card_basis=np.zeros((rules.hands, _CUTS, 1)),
+        pair_weak=np.zeros((situations, rules.hands - 1, PAIR_GRID + 1, PAIR_GRID + 1)),
+        pair_same=np.ones((situations, rules.hands - 1)),
         about={},
     )
 
 
-def _equity(agent: Agent, rules: CrashRules, *, rounds: int, seed: int) -> EquityTable:
-    return solve_equity(agent, rules, rounds_per_state=rounds, seed=seed, max_asked=_MOST_ASKED)
+def _equity(agent: Agent, rules: CrashRules, *, rounds: int, seed: int, coarse: int = 0) -> EquityTable:
+    return solve_equity(
+        agent, rules, rounds_per_state=rounds, seed=seed, max_asked=_MOST_ASKED, coarse_rounds=coarse * rounds
+    )
 
 
 def _even_scores(rules: CrashRules, cap: int) -> npt.NDArray[np.int64]:
@@ -295,82 +349,38 @@ def _keeps(rules: CrashRules, seen: Survey) -> Floats:
 def _with_cards(
     table: SolverTable, rules: CrashRules, seen: Survey, step: float
 ) -> tuple[SolverTable, dict[str, float]]:
-    """The table with what is laid at even scores in each situation, and a linear fit of it on the cards one knows."""
-    n, hands, situations = rules.players, rules.hands, len(table.below)
-    features = _features(seen, rules).reshape(-1, n, NUM_FEATURES)
+    """The table with what is laid at even scores in each situation, and a fit of it on the cards one knows."""
+    n, hands = rules.players, rules.hands
     where, strengths = _situations(rules, seen), _strengths(seen.values, hands)
     below, all_below = table.below.copy(), table.all_below.copy()
-    means = np.zeros((situations, NUM_FEATURES))
-    slopes: list[Floats] = []
-    spreads: list[Floats] = []
-    weights = np.zeros(situations)
-    for situation in range(situations):
+    samples = []
+    weak, same = np.zeros_like(table.pair_weak), np.ones_like(table.pair_same)
+    for situation in range(len(below)):
         rows, seats = np.nonzero(where == situation)
-        weights[situation] = len(rows)
-        if len(rows) <= 2 * NUM_FEATURES:  # hardly ever met, and nothing is fitted to so few
-            slopes.append(np.zeros((hands, _CUTS, 1)))
-            spreads.append(np.zeros((NUM_FEATURES, 1)))
-            continue
         others = strengths[rows[:, None], (seats[:, None] + np.arange(1, n)) % n]  # (m, others, hands)
-        if below.shape[1] == 1:
-            below[situation, 0] = _curves(others.reshape(-1, hands))
-        else:
-            below[situation] = [_curves(others[:, j]) for j in range(n - 1)]
-        strongest = others.max(axis=1)
-        all_below[situation] = _curves(strongest)
-        known = features[rows, seats]
-        means[situation] = known.mean(axis=0)
-        known = known - means[situation]
-        sizes, directions = np.linalg.eigh(known.T @ known / len(known))
-        usable = sizes > 1e-6 * sizes.max()
-        spread = directions[:, usable] / np.sqrt(sizes[usable])
-        spreads.append(spread)
-        slopes.append(_slopes(strongest, known @ spread))
-    # Directions that matter most often, shared by all situations.
-    shares = np.sqrt(weights / weights.sum())
-    stacked = np.concatenate(
-        [share * slope.reshape(hands * _CUTS, -1) for share, slope in zip(shares, slopes, strict=True)], axis=1
-    )
-    basis, lengths, _ = np.linalg.svd(stacked, full_matrices=False)
-    basis = basis[:, :_CARD_DIRECTIONS]
-    explained = float((lengths[:_CARD_DIRECTIONS] ** 2).sum() / max((lengths**2).sum(), 1e-30))
-    axes = [
-        spread @ (basis.T @ slope.reshape(hands * _CUTS, -1)).T for spread, slope in zip(spreads, slopes, strict=True)
-    ]
+        strongest = others.max(axis=1, initial=0)
+        if len(rows):
+            laid = [others.reshape(-1, hands)] if below.shape[1] == 1 else [others[:, j] for j in range(n - 1)]
+            below[situation] = [_curves(one) for one in laid]
+            all_below[situation] = _curves(strongest)
+            weak[situation] = weak_together(strongest)
+            same[situation] = same_winner(strengths[rows, seats], others)
+        cards, given_up = seen.cards[rows, seats], seen.given_up[rows, seats]
+        samples.append(CardSample(cards=cards, given_up=given_up, laid=strongest))
+    fit = fit_known_cards(samples, hands=hands)
     fitted = replace(
         table,
         keeps=_keeps(rules, seen),
         below=table.below + step * (below - table.below),
         all_below=table.all_below + step * (all_below - table.all_below),
-        card_means=means,
-        card_axes=np.stack(axes),
-        card_basis=basis.reshape(hands, _CUTS, -1),
+        card_means=fit.means,
+        card_axes=fit.axes,
+        card_weights=fit.weights,
+        card_basis=fit.basis,
+        pair_weak=weak,
+        pair_same=same,
     )
-    return fitted, {"cards_explained": explained}
-
-
-def _slopes(strengths: npt.NDArray[np.int64], known: Floats) -> Floats:
-    """Least squares of "less than strength s" on features, white and 0 on average: float64 (hands, 743, features).
-
-    Args:
-        strengths: (m, hands). known: (m, features).
-    """
-    slopes = np.zeros((strengths.shape[1], _CUTS, known.shape[1]))
-    for hand in range(strengths.shape[1]):
-        for column in range(known.shape[1]):
-            sums = np.bincount(strengths[:, hand], known[:, column], _CUTS - 1)
-            slopes[hand, 1:, column] = np.cumsum(sums) / len(known)
-    return slopes
-
-
-def _features(seen: Survey, rules: CrashRules) -> Floats:
-    """What each seat knows of the pack: (rounds * players, features)."""
-    from ..agents import _kernels_solver as kernels
-
-    flat = seen.cards.reshape(-1, rules.cards_dealt)
-    features = np.empty((len(flat), NUM_FEATURES))
-    kernels.card_features(flat, seen.given_up.reshape(-1, rules.cards_dealt), features, 0, len(flat))
-    return features
+    return fitted, {"cards_explained": fit.explained}
 
 
 def _with_scores(

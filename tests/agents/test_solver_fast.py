@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.interpolate import RegularGridInterpolator
 
 from decisions import decision_views
 from prial import agents
 from prial.agents.solver_fast import SolverFast, SolverFastPolicy
 from prial.agents.solver_table import (
+    NUM_FEATURES,
     SolverTable,
     SolverTableError,
     find_solver_table,
@@ -81,8 +83,45 @@ def slow_winners(view: PlayerView, table: SolverTable, hand: int, strength: int)
     own = float(table.all_below[situation, hand, strength]) if strength else 0.0
     more = 1.0 - float(table.all_below[situation, hand, strength + 1])
     winners = {me: own, **{seat: more * chance / somebody if somebody else 0.0 for seat, chance in alone.items()}}
-    winners[-1] = 1.0 - sum(winners.values())
+    winners[-1] = max(0.0, 1.0 - sum(winners.values()))
     return winners
+
+
+def ratio(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
+    return np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
+
+
+def slow_links(view: PlayerView, table: SolverTable, chances: np.ndarray) -> list[np.ndarray]:
+    """Who wins a position given who wins the one before: joint tables scaled by rows and columns in turn, rows divided out.
+
+    Args:
+        chances: by position, own seat first, then clockwise, nobody last.
+    """
+    situation, links = situation_of(view), []
+    grid = np.linspace(0, 1, table.pair_weak.shape[-1])
+    for hand in range(len(chances) - 1):
+        (own, *_), (following, *_) = first, second = chances[hand], chances[hand + 1]
+        weak = RegularGridInterpolator(
+            (grid, grid), table.pair_weak[situation, hand], bounds_error=False, fill_value=None
+        )
+        both = own * following + float(weak([[own, following]])[0])
+        both = min(max(both, 0.0, own + following - 1.0), own, following)
+        even = np.full(len(first) - 1, 1 / (len(first) - 1))
+        before, after = (one[1:] / (1 - one[0]) if one[0] < 1 else even for one in (first, second))
+        likelier = np.ones((len(before), len(after)))
+        likelier[range(len(before) - 1), range(len(before) - 1)] = table.pair_same[situation, hand]
+        column = after.copy()
+        for _ in range(4):
+            row = ratio(before, likelier @ column)
+            column = ratio(after, likelier.T @ row)
+        joint = likelier * column
+        joint = np.array([line / line.sum() if line.sum() else even for line in joint])
+        kept, caught = both / own if own else following, (following - both) / (1 - own) if own < 1 else following
+        link = np.empty((len(first), len(first)))
+        link[0] = [kept, *((1 - kept) * after)]
+        link[1:, 0], link[1:, 1:] = caught, (1 - caught) * joint
+        links.append(link)
+    return links
 
 
 def slow_value(
@@ -92,10 +131,18 @@ def slow_value(
     rules, n, me = view.rules, view.rules.players, view.seat
     per_hand = [slow_winners(view, table, hand, strengths[hand]) for hand in range(rules.hands)]
     total = 0.0
+    seats = [*((me + j) % n for j in range(n)), -1]
+    links = slow_links(view, table, np.array([[winners[seat] for seat in seats] for winners in per_hand]))
     order = [(view.dealer + 1 + place) % n for place in range(n)]
     calls = [called if seat == me else bool(view.calls[seat]) for seat in range(n)]
-    for outcome in product(*(winners.items() for winners in per_hand)):
-        rows = [[1 if winner == seat else 0 for winner, _ in outcome] for seat in range(n)]
+    for outcome in product(seats, repeat=rules.hands):
+        digits = [seats.index(winner) for winner in outcome]
+        chance = per_hand[0][outcome[0]]
+        for link, (before, after) in zip(links, pairwise(digits), strict=True):
+            chance *= link[before, after]
+        if not chance:
+            continue
+        rows = [[1 if winner == seat else 0 for winner in outcome] for seat in range(n)]
         settled = settle_round(
             rules,
             strengths=rows,
@@ -111,7 +158,7 @@ def slow_value(
             worth = settled.result.win_share(me)
         else:
             worth = table.equity.shares_at(np.array([settled.scores]), np.array([(view.dealer + 1) % n]))[0, me]
-        total += worth * float(np.prod([chance for _, chance in outcome]))
+        total += worth * chance
     return total
 
 
@@ -154,7 +201,8 @@ def test_values_are_means_of_outcomes_over_chances(rules: CrashRules) -> None:
     plain = random_table(rules)
     shift = np.random.default_rng(3).normal(scale=0.01, size=plain.card_basis.shape)
     axes = np.random.default_rng(4).normal(size=plain.card_axes.shape)
-    policy = SolverFastPolicy(rules, replace(plain, card_basis=shift, card_axes=axes))
+    weights = np.random.default_rng(5).normal(size=plain.card_weights.shape)
+    policy = SolverFastPolicy(rules, replace(plain, card_basis=shift, card_axes=axes, card_weights=weights))
     batch = ViewBatch.of(arranging_views(rules, 3))
     found = batch.undominated()
     values, chances, worth = policy.values(batch, found), policy.chances(batch, found), policy.outcomes(batch)
@@ -162,12 +210,21 @@ def test_values_are_means_of_outcomes_over_chances(rules: CrashRules) -> None:
     np.testing.assert_allclose(chances.sum(axis=2), 1)
     assert chances.min() >= 0
     owner = np.repeat(np.arange(len(batch)), found.counts)
+    links = policy.links(batch.select(owner), chances)
+    np.testing.assert_allclose(links.sum(axis=3), 1)
+    for hand in range(rules.hands - 1):
+        # The next position keeps its chance to be won: exactly, and who else wins it nearly.
+        after = np.einsum("ia,iab->ib", chances[:, hand], links[:, hand])
+        np.testing.assert_allclose(after[:, 0], chances[:, hand + 1, 0], atol=1e-12)
+        np.testing.assert_allclose(after, chances[:, hand + 1], atol=0.02)
     for i in range(len(found.partitions)):
         for option in range(len(values)):
             leaves = worth[owner[i], option, min(int(found.quads[i]), worth.shape[2] - 1)]
             outcomes = product(range(rules.players + 1), repeat=rules.hands)
             mean = sum(
-                float(leaf) * float(np.prod([chances[i, hand, winner] for hand, winner in enumerate(outcome)]))
+                float(leaf)
+                * float(chances[i, 0, outcome[0]])
+                * float(np.prod([link[a, b] for link, (a, b) in zip(links[i], pairwise(outcome), strict=True)]))
                 for leaf, outcome in zip(leaves, outcomes, strict=True)
             )
             assert values[option, i] == pytest.approx(mean, abs=1e-6)
@@ -204,9 +261,11 @@ def test_known_cards_move_the_chances() -> None:
     table = random_table(rules)
     basis = np.zeros((4, 743, 1))
     basis[:, 1:-1] = 0.05
-    axes = np.zeros((1, 69, 1))
+    axes = np.zeros((1, NUM_FEATURES, 1))
     axes[0, 12] = 1.0  # aces known
-    moved = replace(table, card_basis=basis, card_axes=axes)
+    weights = np.zeros((1, 3, 1))
+    weights[0, 1] = 1.0
+    moved = replace(table, card_basis=basis, card_axes=axes, card_weights=weights)
     aces = ViewBatch.of(
         [
             view_of(
@@ -281,7 +340,7 @@ def test_a_table_survives_its_file() -> None:
         (lambda c: c.update(format=99), "format 99; this version reads"),
         (lambda c: c["below"].update(shape=[1, 2, 3]), "expected 12 bytes"),
         (lambda c: c["below"].update(int16="!!"), "is no solver table"),
-        (lambda c: c["card_axes"].update(shape=[1, 69]), "card_axes: expected"),
+        (lambda c: c["card_axes"].update(shape=[1, 98]), "card_axes: expected"),
         (lambda c: c.update(equity="AAAA"), "winning chances"),
         (lambda c: c.update(options={"players": 3}), "options"),
         (lambda c: c.update(cap=7.9), "cap: expected a whole number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,24 +12,29 @@ from typer.testing import CliRunner
 
 from prial import agents
 from prial.agents.solver_fast import SolverFastPolicy
-from prial.agents.solver_table import needs_states, read_solver_table
+from prial.agents.solver_table import find_solver_table, needs_states, read_solver_table
 from prial.envs.crash.game import Game
 from prial.envs.crash.observation import view_of
 from prial.envs.crash.partitions import candidates_of
 from prial.envs.crash.rules import CrashRules
 from prial.training.cli import app
 from prial.training.solver_tables import (
+    SHIPPED_SIZES,
+    SolverSizes,
     _curves,
     _with_cards,
     _with_scores,
     make_solver_table,
     solver_command,
+    standard_solver_rules,
     survey,
     write_solver_table,
 )
+from solver_samples import moved_by_cards
 
 # Six cards and two hands: rounds are cheap, and there is a percentile table only for what ships, so the rules are bga's.
 RULES = CrashRules.preset("bga", players=5, target=3)
+SIZES = SolverSizes(rounds=30, deals=1500, iterations=2)
 
 
 @pytest.mark.parametrize("name", ["online", "bga"])
@@ -64,7 +70,7 @@ def test_curves_are_cumulative_shares() -> None:
 def test_the_fits_find_what_is_there() -> None:
     """Known cards and scores shift what is laid as counted directly, where there is much to count."""
     rules = CrashRules.preset("online", players=2)
-    table = make_solver_table(rules, rounds=40, deals=2000, iterations=1, seed=3)
+    table = make_solver_table(rules, sizes=SolverSizes(rounds=40, deals=2000, iterations=1), seed=3)
     policy = SolverFastPolicy(rules, table)
     seen = survey(policy, rules, np.zeros((20_000, 2), int), seed=9)
     fitted, told = _with_cards(table, rules, seen, 1.0)
@@ -72,12 +78,8 @@ def test_the_fits_find_what_is_there() -> None:
     aces = (seen.cards[:, 0] >= 48).sum(axis=1)
     strengths = (seen.values[:, 1] >> np.uint64(48) & np.uint64(0xFFF)).astype(int)
     cut = int(np.median(strengths))
-    features = np.empty((len(aces), 69))
-    from prial.agents import _kernels_solver as kernels
-
-    kernels.card_features(seen.cards[:, 0], seen.given_up[:, 0], features, 0, len(aces))
-    by_card = (features - fitted.card_means[0]) @ fitted.card_axes[0]
-    predicted = fitted.all_below[0, 0, cut] + by_card @ fitted.card_basis[0, cut]
+    fit = (fitted.card_means, fitted.card_axes, fitted.card_weights, fitted.card_basis)
+    predicted = fitted.all_below[0, 0, cut] + moved_by_cards(*fit, 0, seen.cards[:, 0])[:, 0, cut]
     for some in (aces == 0, aces >= 2):
         assert predicted[some].mean() == pytest.approx((strengths[some] < cut).mean(), abs=0.02)
     scores = np.repeat(np.array([[0, 0], [6, 6]]), 8000, axis=0)
@@ -97,21 +99,26 @@ def _all_states(seen: object, rules: CrashRules, cap: int) -> object:
 
 
 def test_the_same_seed_makes_the_same_table_on_any_number_of_threads(tmp_path: Path) -> None:
-    tables = [
-        make_solver_table(RULES, rounds=30, deals=1500, iterations=2, seed=5, threads=threads) for threads in (1, 2)
-    ]
+    tables = [make_solver_table(RULES, sizes=SIZES, seed=5, threads=threads) for threads in (1, 2)]
     assert tables[0].to_json() == tables[1].to_json()
     assert tables[0].fits(RULES)
     write_solver_table(tables[0], tmp_path / "five.json")
     again = read_solver_table((tmp_path / "five.json").read_text(encoding="utf-8"), "five")
-    assert again.about["command"] == solver_command(RULES, rounds=30, deals=1500, iterations=2, seed=5)
+    assert again.about["command"] == solver_command(RULES, sizes=SIZES, seed=5)
     agents.check_agent(agents.make("solver-fast", table=tmp_path / "five.json"), rules=RULES, games=2)
 
 
 @pytest.mark.parametrize("option", ["rounds", "deals", "iterations"])
 def test_numbers_out_of_range_are_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"{option}=0: expected 1 or more"):
-        make_solver_table(RULES, **{option: 0})
+        make_solver_table(RULES, sizes=replace(SIZES, **{option: 0}))
+
+
+@pytest.mark.parametrize("name", list(standard_solver_rules()))
+def test_tables_ship_as_the_command_makes_them(name: str) -> None:
+    """`prial tables solver --all` takes the sizes that the files say they were made with."""
+    table = find_solver_table(standard_solver_rules()[name])
+    assert table.about["command"] == solver_command(standard_solver_rules()[name], sizes=SHIPPED_SIZES[name], seed=1)
 
 
 def test_the_command_makes_a_table(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from .options import PlayersOption, RulesOption, SeedOption, SetOption, rules_fr
 
 __all__ = ["solver"]
 
+_AS = " As for the table that ships for the rules, if not given."
+
 
 def solver(
     out: Annotated[
@@ -35,12 +37,16 @@ def solver(
     players: PlayersOption = None,
     settings: SetOption = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, metavar="N", help="Rounds from each score, in each iteration.")
-    ] = 2000,
+        int | None,
+        typer.Option("--rounds", min=1, metavar="N", help=f"Rounds from each score, in each iteration.{_AS}"),
+    ] = None,
     deals: Annotated[
-        int, typer.Option("--deals", min=1, metavar="N", help="Rounds at even scores, to fit what known cards say.")
-    ] = 200_000,
-    iterations: Annotated[int, typer.Option("--iterations", min=1, metavar="N", help="Iterations.")] = 4,
+        int | None,
+        typer.Option("--deals", min=1, metavar="N", help=f"Rounds at even scores, to fit what known cards say.{_AS}"),
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", min=1, metavar="N", help=f"Iterations.{_AS}")
+    ] = None,
     seed: SeedOption = 1,
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, metavar="N", help="Threads, one a core if not given.")
@@ -48,7 +54,13 @@ def solver(
 ) -> None:
     """Make the table of the agent solver-fast: its own policy at every score, iterated towards a fixed point."""
     from ...envs.threads import usable_threads
-    from ..solver_tables import make_solver_table, solver_command, standard_solver_rules, write_solver_table
+    from ..solver_tables import (
+        make_solver_table,
+        solver_command,
+        solver_sizes,
+        standard_solver_rules,
+        write_solver_table,
+    )
 
     if every and (rules, players, settings) != ("online", None, None):
         raise CommandError("--all makes the tables of all rules: leave the rules out")
@@ -57,7 +69,8 @@ def solver(
     console = output()
     for name, one in asked.items():
         target = folder / f"{name}.json" if every else out or Path(f"solver_{one.name}_{one.players}.json")
-        command = solver_command(one, rounds=rounds, deals=deals, iterations=iterations, seed=seed)
+        sizes = solver_sizes(one, rounds=rounds, deals=deals, iterations=iterations)
+        command = solver_command(one, sizes=sizes, seed=seed)
         if every and _made_by(target) == command:
             console.print(f"{target} is there already", soft_wrap=True)
             continue
@@ -65,9 +78,7 @@ def solver(
         with progress_bar(f"Making {target.name}") as report:
             table = make_solver_table(
                 one,
-                rounds=rounds,
-                deals=deals,
-                iterations=iterations,
+                sizes=sizes,
                 seed=seed,
                 threads=usable_threads(threads),
                 progress=lambda done, total, _: report(done, total),
