@@ -48,6 +48,12 @@ class ExchangeKind:
 class Exchanges:
     """Whether to exchange.
 
+    >>> from .analysis_survey import survey_hands
+    >>> from ..envs.crash.rules import CrashRules
+    >>> found = survey_hands(CrashRules.preset("bga"), scores=(0, 0, 0), deals=20).exchange
+    >>> 0 < found.exchanged < 1, found.checked
+    (True, 20)
+
     Attributes:
         exchanged: share of hands that are exchanged by the first to be asked.
         never, always: win share given up, on average over all hands, by keeping every hand, and by exchanging every hand.

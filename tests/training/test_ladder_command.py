@@ -141,7 +141,7 @@ def test_the_ladders_that_ship_can_be_played() -> None:
         ("agents: [greedy]\n", "agents"),
         ("agents: [greedy, greedy]\n", "'greedy' comes twice"),
         ("agents: [greedy, random]\ngame: 5\n", "unknown key 'game'; did you mean 'games'"),
-        ("agents: [greedy, random]\ngames: 0\n", "games: Input should be greater"),
+        ("agents: [greedy, random]\ngames: 0\n", "games=0: Input should be greater"),
         ("agents: [greedy, random]\nplayers: 9\n", "players"),
         ("agents: [greedy, random]\nmeetings: tables\n", "3 seats need as many agents"),
         ("agents: [greedy, {name: x}]\n", "the key 'agents.1.agent' is missing"),
