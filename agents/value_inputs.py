@@ -25,7 +25,7 @@ from ..envs.crash.rules import CrashRules
 
 __all__ = ["CONTEXT_SIZE", "INPUTS_VERSION", "MOST_HANDS", "HandBasis", "contexts_of", "places_of"]
 
-INPUTS_VERSION = 1
+INPUTS_VERSION = 2
 MOST_HANDS, MOST_PLAYERS = 4, 5
 _STRENGTHS = 743
 _NEED_FEATURES, _ONE_HOT, _MOST_NEED = 10, 7, 15
@@ -161,7 +161,8 @@ def contexts_of(views: ViewBatch, *, most_need: int = _MOST_NEED) -> Floats:
     at += 1 + _CARD_FEATURES
     if gave.any():
         some, cards = np.nonzero(views.given_up >= 0)
-        np.add.at(out, (some, at + views.given_up[some, cards] // 4), np.float32(0.5))
+        ranks = views.given_up[some, cards].astype(np.int64) // 4  # in the cards' own 8 bits, `at` would run over
+        np.add.at(out, (some, at + ranks), np.float32(0.5))
     at += _RANKS
     out[:, at:] = _options(rules)
     return out

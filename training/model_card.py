@@ -223,6 +223,7 @@ def card_page(
         options_command: that measured these.
     """
     config, tables = card["config"], card["tables"]
+    stopped = f"of {config['iterations']:,} " if card["batches"] < config["iterations"] else ""
     opponents = list(tables[0]["against"])
     met = ", ".join(f"`{key}` {', '.join(map(str, values))}" for key, values in card["options"].items()).replace(
         ", `", "; `"
@@ -239,7 +240,7 @@ def card_page(
         f"- **For**: {met}. Any target: larger needs count as the largest trained for.",
         (
             f"- **Trained by**: `prial train selfplay --config {config['rules']} --seed {config['seed']}`, "
-            f"{card['batches']:,} batches of {config['tables']:,} rounds; the average of past networks."
+            f"{card['batches']:,} {stopped}batches of {config['tables']:,} rounds; the average of past networks."
         ),
         f"- **File**: `agents/data/trained/{card['agent']}.safetensors`, {card['bytes']:,} bytes, no pickle.",
         (

@@ -14,7 +14,7 @@ from prial.agents.check import check_agent
 from prial.agents.registry import make
 from prial.agents.safetensors_file import SafetensorsError, read_safetensors
 from prial.agents.trained import TRAINED_FORMAT, Trained, TrainedError
-from prial.agents.value_inputs import INPUTS_VERSION, contexts_of, places_of
+from prial.agents.value_inputs import CONTEXT_SIZE, INPUTS_VERSION, _options, contexts_of, places_of
 from prial.agents.value_network import ValueNetwork, weight_shapes
 from prial.envs.crash.presets import read_preset
 from prial.envs.crash.rules import CrashRules
@@ -77,6 +77,26 @@ def test_suits_do_not_matter(rules: CrashRules) -> None:
         ours, theirs = views.undominated(), other.undominated()
         assert np.array_equal(ours.strengths, theirs.strengths)
         assert np.array_equal(agent.values(views), agent.values(other))
+
+
+def test_every_card_given_up_is_counted_at_its_rank_and_nowhere_else() -> None:
+    """The rules and all else of the context stay as they are; what was given up has one column a rank, 0.5 a card."""
+    views = _views(BGA)
+    plain = contexts_of(views)
+    thrown = slice(CONTEXT_SIZE - len(_options(BGA)) - 13, CONTEXT_SIZE - len(_options(BGA)))
+    assert not plain[:, thrown].any()
+    for rank in range(13):
+        for cards in ([0], [0, 1, 3]):
+            given_up = np.full_like(views.given_up, -1)
+            given_up[:, : len(cards)] = 4 * rank + np.array(cards, np.int8)
+            after = contexts_of(replace(views, given_up=given_up))
+            expected = np.zeros(13)
+            expected[rank] = 0.5 * len(cards)
+            assert (after[:, thrown] == expected).all(), rank
+            assert np.array_equal(after[:, thrown.stop :], plain[:, thrown.stop :])
+            gave = 5 * 15  # needs, dealer and what was said of five seats lie before
+            assert np.array_equal(after[:, :gave], plain[:, :gave])
+            assert (after[:, gave] == 1).all()
 
 
 def test_a_batch_decides_as_single_views_do() -> None:
