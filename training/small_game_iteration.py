@@ -2,7 +2,7 @@
 
 `prial.training.solver_tables` plays `solver-fast` against what was laid so far, averages (fictitious play), and goes on.
 Here each response is worked out from all deals instead of sampled ones, by one of three reckonings, which differ by one
-approximation of `solver-fast` each:
+approximation of a closed form each:
 
 - `deals`: against every hand that the other may hold; nothing is approximated;
 - `hands`: the chance to win each comparison is exact, own cards known; the comparisons are taken as independent;
