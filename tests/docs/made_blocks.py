@@ -8,6 +8,7 @@ of `BLOCKS`, or a command, as in ``<!-- made: $ prial rules -->``: then the part
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -214,6 +215,13 @@ def _engine_transcript() -> str:
     return "\n".join(["```text", *lines, "```"])
 
 
+def _trained_agents() -> str:
+    from prial.training.model_card import cards_table
+
+    cards = (ROOT / "docs" / f"model-{name}.json" for name in ("online", "bga", "traditional"))
+    return cards_table([json.loads(card.read_text(encoding="utf-8"))["card"] for card in cards])
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "crash-v0": _crash_v0,
     "engine-transcript": _engine_transcript,
@@ -224,6 +232,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "ppo-keys": _ppo_keys,
     "rule-sets": _rule_sets,
     "single-seat": _single_seat,
+    "trained-agents": _trained_agents,
     "vector-columns": _vector_columns,
     "wrappers": _wrappers,
 }
