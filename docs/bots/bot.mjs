@@ -22,7 +22,7 @@ function runtime() {
       if (error.code !== "MODULE_NOT_FOUND") throw error;
     }
   }
-  throw new Error("needs onnxruntime-node or onnxruntime-web: npm install onnxruntime-web");
+  throw new Error(`needs onnxruntime-node or onnxruntime-web in ${process.cwd()}: npm install onnxruntime-web`);
 }
 
 const ort = runtime();

@@ -109,7 +109,11 @@ def measure(bot, count, cards):
     print(f"median {taken[count // 2]:.1f} ms, fastest {taken[0]:.1f} ms of {count}")
 
 
-def main(path, *words):
+def main(*words):
+    if len(words) < 2:
+        print(__doc__, file=sys.stderr)
+        return False
+    path, *words = words
     bot = Bot(path)
     if words[0] == "--check":
         return check(bot, *words[1:])

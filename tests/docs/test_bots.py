@@ -95,6 +95,14 @@ def test_a_card_twice_is_told(program: list[str], files: Path) -> None:
     assert done.stdout.splitlines()[0].strip() == "lay"
 
 
+@pytest.mark.parametrize("words", [[], ["bot.onnx"]])
+def test_too_few_words_are_told_how(words: list[str]) -> None:
+    done = _run([sys.executable, str(EXAMPLES / "bot.py")], *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("A one-file bot played from Python")
+    assert "Traceback" not in done.stderr
+
+
 def test_the_examples_need_nothing_of_prial() -> None:
     for name in ("bot.py", "bot.mjs", "Bot.cs"):
         text = (EXAMPLES / name).read_text(encoding="utf-8")
