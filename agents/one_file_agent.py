@@ -5,7 +5,6 @@ Inputs and outputs are plain numbers; seats are relative, the own one first, the
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from .scorer_agent import RulesMismatchError
 from .solver_table import solver_options
 
 __all__ = [
+    "HOTTEST",
     "ONE_FILE_FORMAT",
     "ONE_FILE_INPUTS",
     "ONE_FILE_KIND",
@@ -59,6 +59,8 @@ ONE_FILE_OUTPUTS: Mapping[str, str] = {
     "candidates": "how many different undominated arrangements were compared",
 }
 _AT_ONCE = 16
+HOTTEST = 1_000_000
+"""The highest temperature that files take."""
 _FREE = ("target",)
 Feed = dict[str, npt.NDArray[Any]]
 
@@ -107,20 +109,20 @@ class OneFileAgent(BaseAgent):
         errs: whether it is a level, and draws seeds at temperature 0 too; they come from the agent's chance.
 
     Raises:
-        ValueError: a temperature that is no number from 0 up.
+        ValueError: a temperature that is no number from 0 to a million, the most that files take.
 
     >>> OneFileAgent(None, CrashRules(), name="bot", temperature=-1)
     Traceback (most recent call last):
         ...
-    ValueError: temperature=-1: expected a finite number, 0 or more
+    ValueError: temperature=-1: expected a number from 0 to 1,000,000
     """
 
     def __init__(
         self, session: Any, rules: CrashRules, *, name: str, temperature: float = 0.0, errs: bool = False
     ) -> None:
         number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-        if not (number and math.isfinite(temperature) and temperature >= 0):
-            raise ValueError(f"temperature={temperature!r}: expected a finite number, 0 or more")
+        if not (number and 0 <= temperature <= HOTTEST):
+            raise ValueError(f"temperature={_short(temperature)}: expected a number from 0 to {HOTTEST:,}")
         self.name = name
         self.rules = rules
         self._session = session
@@ -188,6 +190,12 @@ def partitions_of(hands: npt.NDArray[np.int32], views: ViewBatch) -> Actions:
     """Return the partition indices of the hands that a file answers for some views: int32 (n,)."""
     rows = zip(hands.tolist(), views.cards.tolist(), strict=True)
     return np.array([_index(laid, cards) for laid, cards in rows], np.int32)
+
+
+def _short(value: object) -> str:
+    """Return a value as it is written, cut where it is long; whole numbers can be too long to be written at all."""
+    text = repr(float("inf") if isinstance(value, int) and abs(value) > 1 << 64 else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _index(hands: list[list[int]], cards: list[int]) -> int:

@@ -18,8 +18,17 @@ import numpy.typing as npt
 
 from ..envs.crash.candidates_view import NUM_EXTRAS
 from ..envs.crash.features import CANDIDATE_FEATURES
+from ..envs.crash.game import Game
+from ..envs.crash.observation import ViewBatch, view_of
 from ..envs.crash.rules import CrashRules
-from .one_file_agent import ONE_FILE_FORMAT, ONE_FILE_INPUTS, ONE_FILE_KIND, ONE_FILE_OUTPUTS, OneFileAgent
+from .one_file_agent import (
+    ONE_FILE_FORMAT,
+    ONE_FILE_INPUTS,
+    ONE_FILE_KIND,
+    ONE_FILE_OUTPUTS,
+    OneFileAgent,
+    partitions_of,
+)
 from .scorer_agent import ScorerAgent
 from .scorer_inputs import context_names, layout_version
 
@@ -41,9 +50,14 @@ def _session(path: Path) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # the network is tiny: threads would cost more than they bring
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 4  # what goes wrong is raised as well, and told in one line
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            str(path),
+            options,
+            providers=["CPUExecutionProvider"],
+            enable_fallback=0,  # which prints
+        )
     except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no common class)
         if not path.is_file():
             raise ModelFileError(f"no file {str(path)!r}") from None
@@ -170,10 +184,30 @@ def _one_file(session: Any, card: dict[str, Any], path: Path, temperature: float
         if names != list(wanted):
             raise ModelFileError(f"{str(path)!r} has {kind} {names}, expected {list(wanted)}")
     own = card.get("temperature", 0.0)
-    return OneFileAgent(
+    bot = OneFileAgent(
         session,
         rules,
         name=path.stem,
         temperature=own if temperature is None else temperature,
         errs=card.get("level") is not None,
     )
+    _check_bot(bot, path)
+    return bot
+
+
+def _check_bot(bot: OneFileAgent, path: Path) -> None:
+    """Ask the bot once, for the first decisions of two games: what it answers has to be cards that are held."""
+    rules = bot.rules
+    views = ViewBatch.of([view_of(game, game.pending[0]) for game in (Game(rules, seed=seed) for seed in range(2))])
+    try:
+        answers = bot.answers(views)
+        hands, ok = answers["hands"], answers["ok"].tolist()
+        if fits := (hands.shape, hands.dtype, ok) == ((len(views), 4, 3), np.int32, [1] * len(views)):
+            partitions_of(hands, views)
+    except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no common class)
+        reason = str(error).splitlines()[0]
+        raise ModelFileError(f"{str(path)!r} does not play as a bot, so it is damaged: {reason}") from None
+    if not fits:
+        raise ModelFileError(
+            f"{str(path)!r} does not play as a bot, so it is damaged: hands {hands.dtype} {hands.shape}, ok {ok}"
+        )

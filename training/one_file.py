@@ -18,6 +18,7 @@ import onnx
 
 from ..agents.levels import Level
 from ..agents.one_file_agent import (
+    HOTTEST,
     ONE_FILE_FORMAT,
     ONE_FILE_INPUTS,
     ONE_FILE_KIND,
@@ -76,6 +77,8 @@ def export_bot(
         raise ExportError(f"{str(path)!r}: expected a file name ending in .onnx")
     if not isinstance(agent, Trained | Level):
         raise ExportError(f"{agent.name!r} has no value network, as online, bga, traditional, their levels have")
+    if not 0 <= temperature <= HOTTEST:
+        raise ExportError(f"temperature={temperature}: a file takes a number from 0 to {HOTTEST:,}")
     model = one_file_model(agent, rules)
     card: dict[str, Any] = {
         "format": ONE_FILE_FORMAT,

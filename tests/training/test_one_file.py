@@ -291,7 +291,11 @@ def test_its_own_temperature_counts_unless_another_is_given(tmp_path: Path) -> N
     assert (strict != easy).any()
 
 
-@pytest.mark.parametrize("temperature", [-1.0, float("inf"), float("nan"), "x", True])
+@pytest.mark.parametrize(
+    "temperature",
+    [-1.0, 1e7, 10**5000, float("inf"), float("nan"), "x", True],
+    ids=lambda value: f"{value:.0e}" if isinstance(value, float) else type(value).__name__,
+)
 def test_a_temperature_is_a_number(file: Path, temperature: object) -> None:
     with pytest.raises(ValueError, match="temperature="):
         load(file, temperature=temperature)  # type: ignore[arg-type]
@@ -314,6 +318,45 @@ def test_changed_files_are_refused(file: Path, tmp_path: Path) -> None:
     onnx.save(model, str(changed))
     with pytest.raises(ModelFileError, match="has outputs"):
         load(changed)
+
+
+@pytest.mark.parametrize("damage", ["shape", "foreign cards", "not ok", "index"])
+def test_damaged_bots_are_refused_before_they_play(
+    file: Path, tmp_path: Path, damage: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx.load(str(file))
+    wrong = {
+        "shape": ("hands", np.zeros(1, np.int32)),
+        "foreign cards": ("hands", np.arange(24, dtype=np.int32).reshape(2, 4, 3)),
+        "not ok": ("ok", np.zeros(2, np.int32)),
+    }
+    if damage == "index":
+        arrays = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
+        taken = next(node for node in model.graph.node if node.op_type == "Gather" and node.input[1] in arrays)
+        far = onnx.numpy_helper.from_array(np.full_like(arrays[taken.input[1]], 10**6), "far")
+        taken.input[1] = "far"
+        model.graph.initializer.append(far)
+    else:
+        name, values = wrong[damage]
+        for node in model.graph.node:
+            node.output[:] = ["unused" if output == name else output for output in node.output]
+            node.input[:] = ["unused" if used == name else used for used in node.input]
+        model.graph.initializer.append(onnx.numpy_helper.from_array(values, "wrong"))
+        model.graph.node.append(onnx.helper.make_node("Identity", ["wrong"], [name]))
+    changed = tmp_path / "changed.onnx"
+    model.graph.ClearField("value_info")
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    onnx.save(model, str(changed))
+    with pytest.raises(ModelFileError, match="does not play as a bot"):
+        load(changed)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_temperature_that_no_file_takes_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ExportError, match="a file takes a number from 0 to 1,000,000"):
+        export_bot(tiny_agent(NINE), NINE, tmp_path / "bot.onnx", decisions=1, temperature=1e7)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_bot_that_plays_otherwise_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
