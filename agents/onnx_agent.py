@@ -202,10 +202,11 @@ def _check_bot(bot: OneFileAgent, path: Path) -> None:
     try:
         answers = bot.answers(views)
         hands, ok = answers["hands"], answers["ok"].tolist()
-        if fits := (hands.shape, hands.dtype, ok) == ((len(views), 4, 3), np.int32, [1] * len(views)):
+        fits = hands.shape == (len(views), 4, 3) and hands.dtype == np.int32 and ok == [1] * len(views)
+        if fits:
             partitions_of(hands, views)
     except Exception as error:  # noqa: BLE001 (onnxruntime's errors have no common class)
-        reason = str(error).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ModelFileError(f"{str(path)!r} does not play as a bot, so it is damaged: {reason}") from None
     if not fits:
         raise ModelFileError(

@@ -153,7 +153,7 @@ public static class Program
             if (decision != null) compared++;
             if (Text(line, "phase") == "exchange")
             {
-                if (decision == null || (decision == "exchange") == found.Exchange) continue;
+                if (decision == null || decision == (found.Exchange ? "exchange" : "keep")) continue;
                 faults++;
                 Console.WriteLine(Text(line, "command") + ": expected " + decision);
                 continue;

@@ -31,7 +31,9 @@ LAYS = "decision lay 2h 2d 2c | As Ks Qs"
 def start(*words: str, **streams: Any) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0, **streams}
-    return subprocess.Popen([*PRIAL, "bot", *words], env=environment, **pipes)
+    # A test run in the background ignores SIGINT, and its children would too.
+    heeding = None if os.name == "nt" else lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([*PRIAL, "bot", *words], env=environment, preexec_fn=heeding, **pipes)  # noqa: PLW1509
 
 
 def talk(data: bytes, *words: str) -> tuple[int, list[str], str]:

@@ -233,7 +233,7 @@ def test_tensorboard_has_it_all_from_the_first_batch(tmp_path: Path) -> None:
         ({"device": "gpu"}, "expected auto, cpu, cuda"),
         ({"players": [9]}, "players"),
         ({"shares": [1.0, 2.0]}, "expected one above 0 for each"),
-        ({"last_temperature": 0.0}, "last_temperature: Input should be greater than 0"),
+        ({"last_temperature": 0.0}, "last_temperature=0.0: Input should be greater than 0"),
         ({"from_nil": 0.9}, "add up to more than 1"),
     ],
 )
