@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from ..envs.crash.rules import CrashRules
 from .arena import ArenaSetupError, run_arena
 from .arena_result import ArenaResult
-from .standings import interval_text, machine_words, markdown_rows, table_name
+from .standings import interval_text, markdown_rows, page_top, table_name
 from .workers import Spread
 
 __all__ = ["duel_page", "play_duel"]
@@ -98,16 +98,7 @@ def duel_page(results: Sequence[ArenaResult], *, half_width: float, command: str
     heads = ["rules", "games", f"{first}, %", f"{second}, %", "difference, pp", "points a round", "ahead"]
     return "\n".join(
         [
-            f"# {first} against {second}",
-            "",
-            how,
-            "",
-            "```",
-            command,
-            "```",
-            "",
-            f"{date}, {machine_words()}; the figures are the same on every machine and with any number of processes.",
-            "",
+            *page_top(f"{first} against {second}", how, command=command, date=date),
             *markdown_rows(heads, rows),
             "",
         ]

@@ -44,10 +44,13 @@ from ..envs.crash.vector import CrashVectorEnv
 from .match import Tick
 from .workers import Spread, spread
 
-__all__ = ["EquitySetupError", "equity_command", "score_levels", "solve_equity"]
+__all__ = ["COARSE_TIMES", "MOST_ASKED", "EquitySetupError", "equity_command", "score_levels", "solve_equity"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+MOST_ASKED, COARSE_TIMES = 500, 8
+"""Scores at which it is usual to ask, and how many times their deals to play with few (`coarse_rounds`)."""
 
 _BATCHES = 20  # for the errors
 _TABLES = 40_000  # played at once

@@ -33,7 +33,7 @@ from ..envs.crash.presets import load_rules, preset_names, read_preset
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.vector import CrashVectorEnv
 from .card_fit import CardSample, fit_known_cards
-from .equity import solve_equity
+from .equity import COARSE_TIMES, MOST_ASKED, solve_equity
 from .files import write_whole
 from .pair_fit import same_winner, weak_together
 
@@ -90,8 +90,6 @@ _SURVEYED = ("cards", "given_up", "dealer", "exchanges", "values")
 _SCORE_DIRECTIONS = 8
 _ROUGHLY = 4  # winning chances come from so many times fewer rounds until the last iteration
 _KEEPS = 0.4  # of hands, about, before anything is counted
-_MOST_ASKED = 500  # scores at which decisions are asked for; others take the nearest
-_COARSE = 8  # so many times the rounds at few scores, for winning chances (`solve_equity`)
 _AGENT_BRANCH = 0x534F4C56  # keeps the agent's chance apart from any other branch of the same seed
 
 
@@ -238,7 +236,7 @@ def make_solver_table(
         last = iteration == iterations - 1
         deals_each = rounds if last else -(-rounds // _ROUGHLY)
         equity = _equity(
-            SolverFastPolicy(rules, table), rules, rounds=deals_each, seed=branch + 2, coarse=_COARSE * last
+            SolverFastPolicy(rules, table), rules, rounds=deals_each, seed=branch + 2, coarse=COARSE_TIMES * last
         )
         moved = float(np.abs(equity.shares - table.equity.shares).max())
         table = replace(table, equity=equity)
@@ -301,7 +299,7 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
 
 def _equity(agent: Agent, rules: CrashRules, *, rounds: int, seed: int, coarse: int = 0) -> EquityTable:
     return solve_equity(
-        agent, rules, rounds_per_state=rounds, seed=seed, max_asked=_MOST_ASKED, coarse_rounds=coarse * rounds
+        agent, rules, rounds_per_state=rounds, seed=seed, max_asked=MOST_ASKED, coarse_rounds=coarse * rounds
     )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "interval_text",
     "machine_words",
     "markdown_rows",
+    "page_top",
     "play_standings",
     "plays",
     "standings_page",
@@ -124,6 +125,22 @@ def _games_per_board(agents: int, players: int) -> int:
     return sum(len(seatings(line_up)) for line_up in line_ups(agents, players))
 
 
+def page_top(title: str, how: str, *, command: str, date: str) -> list[str]:
+    """Return the first lines of a page of figures: what they are, and by which command, when and where they were made."""
+    return [
+        f"# {title}",
+        "",
+        how,
+        "",
+        "```",
+        command,
+        "```",
+        "",
+        f"{date}, {machine_words()}; the figures are the same on every machine and with any number of processes.",
+        "",
+    ]
+
+
 def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -> str:
     """Return results as a page of Markdown.
 
@@ -136,16 +153,7 @@ def standings_page(results: Sequence[ArenaResult], *, command: str, date: str) -
     names = [name for name in agent_names() if name in played]
     return "\n".join(
         [
-            "# How strong the built-in agents are",
-            "",
-            _HOW,
-            "",
-            "```",
-            command,
-            "```",
-            "",
-            f"{date}, {machine_words()}; the figures are the same on every machine and with any number of processes.",
-            "",
+            *page_top("How strong the built-in agents are", _HOW, command=command, date=date),
             "## Win share, in %",
             "",
             "A share of a game's win for each seat taken; the second column is an even share.",

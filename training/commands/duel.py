@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from ..console import CommandError, output, progress_bar, show_json
-from .options import JobsOption, JsonOption, PlayersOption, RayOption, SeedOption, SetOption, rules_from, workers_from
+from .options import (
+    DateOption,
+    JobsOption,
+    JsonOption,
+    PlayersOption,
+    RayOption,
+    SeedOption,
+    SetOption,
+    rules_from,
+    workers_from,
+)
 
 __all__ = ["duel"]
 
@@ -42,9 +52,7 @@ def duel(
     seed: SeedOption = 1,
     jobs: JobsOption = None,
     ray: RayOption = None,
-    date: Annotated[
-        str | None, typer.Option("--date", metavar="DATE", help="Date to state; today's if not given.")
-    ] = None,
+    date: DateOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to write the page; shown if not given.")
     ] = None,

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ..console import CommandError, output, progress_bar, show_json
-from .options import JobsOption, JsonOption, SeedOption
+from .options import DateOption, JobsOption, JsonOption, SeedOption
 
 __all__ = ["levels"]
 
@@ -31,9 +31,7 @@ def levels(
         Path | None,
         typer.Option("--calibrate", metavar="FILE", help="Measure how much each level is to slip, and write it there."),
     ] = None,
-    date: Annotated[
-        str | None, typer.Option("--date", metavar="DATE", help="Date to state; today's if not given.")
-    ] = None,
+    date: DateOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to write a page of Markdown.")
     ] = None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..workers import Spread
 
 __all__ = [
+    "DateOption",
     "GivenRulesOption",
     "JobsOption",
     "JsonOption",
@@ -66,6 +67,9 @@ RayOption: TypeAlias = Annotated[
     ),
 ]
 JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON instead of text.")]
+DateOption: TypeAlias = Annotated[
+    str | None, typer.Option("--date", metavar="DATE", help="Date to state; today's if not given.")
+]
 
 
 def rules_from(source: str, players: int | None, settings: list[str] | None) -> CrashRules:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..console import output, progress_bar, show_json
-from .options import JobsOption, JsonOption, RayOption, SeedOption, workers_from
+from .options import DateOption, JobsOption, JsonOption, RayOption, SeedOption, workers_from
 
 __all__ = ["standings"]
 
@@ -24,9 +24,7 @@ def standings(
     seed: SeedOption = 1,
     jobs: JobsOption = None,
     ray: RayOption = None,
-    date: Annotated[
-        str | None, typer.Option("--date", metavar="DATE", help="Date to state; today's if not given.")
-    ] = None,
+    date: DateOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Where to write the page; shown if not given.")
     ] = None,
