@@ -259,15 +259,17 @@ def _nothing(words: Sequence[str]) -> None:
 
 
 def _settings(words: Sequence[str], **known: int) -> dict[str, int]:
-    """Read pairs of a name and a number from 1; what is known is the defaults."""
-    found = dict(known)
+    """Read pairs of a name, each at most once, and a number from 1; what is known is the defaults."""
+    found = dict[str, int]()
     for place in range(0, len(words), 2):
         name = words[place].lower()
         if name not in known:
             raise ProtocolError(f"expected {' or '.join(f'{one} N' for one in known)}, got {quoted(words[place])}")
+        if name in found:
+            raise ProtocolError(f"{name} is given twice")
         number = words[place + 1] if place + 1 < len(words) else ""
         found[name] = whole(number, low=1, high=_LONGEST, what=name)
-    return found
+    return known | found
 
 
 # ---- the loop ---------------------------------------------------------------------------------------------------------

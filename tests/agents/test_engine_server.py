@@ -100,6 +100,8 @@ WRONG = [
     ("decide movetime 1e3", "error decide: movetime: expected"),
     ("analyse top -1", "error analyse: top: expected"),
     ("analyse all", "error analyse: expected top N or movetime N, got 'all'"),
+    ("decide movetime 500 movetime 900", "error decide: movetime is given twice"),
+    ("analyse top 3 movetime 500 Top 3", "error analyse: top is given twice"),
     ("seed", "error seed: expected one number, got ''"),
     ("seed -1", "error seed: seed: expected a whole number from 0"),
     ("seed 99999999999999999999999", "error seed: seed: expected a whole number"),
