@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["whole_file", "write_whole"]
+__all__ = ["check_target", "whole_file", "write_whole"]
 
 
 @contextmanager
@@ -25,10 +25,7 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    if target.exists() and not target.is_file():
-        raise FileExistsError(errno.EEXIST, "is no regular file", str(target))
+    _check_regular(target)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -38,6 +35,40 @@ def whole_file(path: str | Path) -> Iterator[BinaryIO]:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _check_regular(target: Path) -> None:
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+    if target.exists() and not target.is_file():
+        raise FileExistsError(errno.EEXIST, "is no regular file", str(target))
+
+
+def check_target(path: str | Path | None) -> None:
+    """Refuse at once what `whole_file` would refuse when hours of work are done; None is no file, and passes.
+
+    Nothing is left behind, missing folders are not made.
+
+    Raises:
+        OSError: it cannot be written, and names the path.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     check_target(Path(folder) / "new" / "game.txt")
+    ...     list(Path(folder).iterdir())
+    []
+    """
+    if path is None:
+        return
+    target = Path(os.path.realpath(path))
+    _check_regular(target)
+    folder = next(parent for parent in target.parents if parent.exists())
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    try:
+        with tempfile.TemporaryFile(dir=folder, prefix=f".{target.name}-"):
+            pass
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(path)) from None
 
 
 def write_whole(path: str | Path, content: str | bytes) -> None:

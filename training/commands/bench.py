@@ -53,7 +53,7 @@ def bench(
     from ..bench.core import Plan
     from ..bench.report import growth_picture, has_part, in_page, show
     from ..bench.run import SECTIONS, run_bench
-    from ..files import write_whole
+    from ..files import check_target, write_whole
 
     chosen = tuple(dict.fromkeys(names or SECTIONS))
     for name in chosen:
@@ -68,6 +68,8 @@ def bench(
         raise CommandError(
             f"{page}: no line <!-- measured: prial bench --> with <!-- end of measured --> behind it, or several"
         )
+    check_target(plot)
+    check_target(page)
     plan = Plan(seed=seed, repeats=repeats, quick=quick, threads=usable_threads(threads))
     with progress_bar("Measuring") as progress:
         result = run_bench(plan, chosen, progress=progress)

@@ -44,13 +44,16 @@ def benchmark(
     The suite is versioned and fixed: rules, tables, opponents and deals. Cards of the same field (suite, games, version of
     prial and its agents' data) can be compared.
     """
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..suite import load_suite, run_suite
     from ..suite_card import beside, card_dict, card_page, check_field, read_card
 
     read = load_suite(suite)
     others = [read_card(path) for path in compare or ()]
     check_field(read.field(quick=quick), others)  # before anything is played
+    if out is not None:
+        check_target(out / "card.json")
+        check_target(out / "card.md")
     # An agent that prints does not spoil the output.
     with redirect_stdout(sys.stderr), workers_from(ray, jobs) as workers, progress_bar("Playing") as progress:
         card = run_suite(read, agent, name=name, quick=quick, jobs=jobs, workers=workers, progress=progress)

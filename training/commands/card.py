@@ -46,10 +46,12 @@ def card(
 ) -> None:
     """Measure a trained agent, and write its model card."""
     require_extra("prial train card", "train", "torch")
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..model_card import card_page, measure_agent, measure_options
 
     figures = out.with_suffix(".json")
+    check_target(figures)
+    check_target(out)
     command = (
         f"prial train card {agent} --games {games} --deals {deals} --exploit-games {exploit_games} --worlds {worlds} "
         f"--seed {seed} --out {out}"

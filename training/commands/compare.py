@@ -42,11 +42,13 @@ def compare(
         raise CommandError(f"--at {batches!r}: expected whole numbers, such as 25,50,100") from None
     if min(at) < 1:
         raise CommandError(f"--at {batches!r}: expected numbers from 1")
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..selfplay_compare import compare_rules, curves_picture, points_table
     from ..selfplay_config import load_selfplay_config
 
     made = load_selfplay_config(config, read_settings(settings, None))
+    check_target(out.with_suffix(".json"))
+    check_target(out)
     points = compare_rules(
         made, seeds=range(1, seeds + 1), at=at, deals=deals, worlds=worlds, exploit_seed=seed, progress=complain
     )

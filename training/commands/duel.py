@@ -66,11 +66,12 @@ def duel(
 
     from ..arena_report import as_dict
     from ..duel import duel_page, play_duel
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..standings import standings_rules
 
     if rules is None and (players is not None or settings):
         raise CommandError("--players and --set need --rules; without it every rule set is played as it is")
+    check_target(out)
     asked = standings_rules() if rules is None else (rules_from(rules, players, settings),)
     results = []
     with workers_from(ray, jobs) as workers:

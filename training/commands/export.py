@@ -61,6 +61,9 @@ def export(
         )
     if target.suffix != ".onnx":
         raise CommandError(f"{str(target)!r}: expected a file name ending in .onnx")
+    from ..files import check_target
+
+    check_target(target)
     if _is_agent(source):
         _write_bot(source, target, rules, players, settings, verify=verify, as_json=as_json)
         return
@@ -132,9 +135,10 @@ def _write_bot(
 
 
 def _write_vectors(target: Path, *, deals: int, seed: int, as_json: bool) -> None:
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..vectors import vectors
 
+    check_target(target)
     lines = list(vectors(deals=deals, seed=seed))
     write_whole(target, "".join(f"{line}\n" for line in lines))
     size = target.stat().st_size

@@ -43,13 +43,15 @@ def levels(
     """
     from datetime import UTC, datetime
 
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..levels import RULE_SETS, calibrated, levels_file, reports
     from ..levels_page import levels_dict, levels_page, levels_table
 
     for name in rule_sets or ():
         if name not in RULE_SETS:
             raise CommandError(f"--rules {name}: expected {', '.join(RULE_SETS)}")
+    check_target(calibrate)
+    check_target(out)
     asked = tuple(rule_sets or RULE_SETS)
     given = [*(f"--rules {name}" for name in rule_sets or ()), *(f"--players {number}" for number in players or ())]
     said = [f"--games {games}", f"--seed {seed}"]

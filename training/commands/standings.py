@@ -37,9 +37,10 @@ def standings(
     from datetime import UTC, datetime
 
     from ..arena_report import as_dict
-    from ..files import write_whole
+    from ..files import check_target, write_whole
     from ..standings import play_standings, standings_page
 
+    check_target(out)
     with workers_from(ray, jobs) as workers, progress_bar("Playing") as progress:
         results = play_standings(boards=boards, seed=seed, jobs=jobs, workers=workers, progress=progress)
     if as_json:

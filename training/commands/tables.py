@@ -67,9 +67,11 @@ def percentile(
         _make_all(out or Path("percentile"), deals=deals, iterations=iterations, seed=seed, jobs=jobs)
         return
     asked = rules_from(rules, players, settings)
+    from ..files import check_target
     from ..percentile_tables import make_table, write_table
 
     target = out or Path(f"percentile_{asked.name}_{asked.players}.json")
+    check_target(target)
     with progress_bar("Making the table") as report:
         content = make_table(
             asked,
@@ -117,9 +119,10 @@ def equity(
     """Make a table of winning chances by score: the agent against itself, solved over the rounds from every score."""
     asked = rules_from(rules, players, settings)
     from ..equity import equity_command, solve_equity
-    from ..files import write_whole
+    from ..files import check_target, write_whole
 
     target = out or Path(f"equity_{asked.name}_{asked.players}.npz")
+    check_target(target)
     command = equity_command(agent, asked, rounds=rounds, seed=seed, settings=settings or ())
     if most_asked != 4096:
         command += f" --most-asked {most_asked}"
