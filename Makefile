@@ -5,7 +5,8 @@
 #   BENCH_FLAGS, SOAK_FLAGS, TABLES_FLAGS, STANDINGS_FLAGS  arguments of the commands of those targets, such as "--jobs 2"
 PYTHON ?= python3
 PIP_FLAGS ?=
-PYTEST_FLAGS ?= -n auto --dist loadgroup -m "not slow"
+# Workers take whole stretches of tests, so that few make the same fixtures, and help each other out at the end.
+PYTEST_FLAGS ?= -n auto --dist worksteal -m "not slow"
 
 VENV = .venv
 BIN = $(VENV)/bin

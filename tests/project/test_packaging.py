@@ -16,11 +16,7 @@ import pytest
 
 from project.source_tree import FOLDERS, ROOT, files
 
-pytestmark = [
-    pytest.mark.slow,
-    # One environment for all tests of this file, also when workers share the tests out.
-    pytest.mark.xdist_group("packaging"),
-]
+pytestmark = pytest.mark.slow
 
 HEAVY = ("torch", "stable_baselines3", "sb3_contrib", "onnx", "pygame", "matplotlib", "fastapi")
 

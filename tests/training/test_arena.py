@@ -254,7 +254,6 @@ def test_figures_depend_on_the_seed_alone() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 def test_figures_do_not_depend_on_the_number_of_workers() -> None:
     def play(jobs: int | None) -> tuple[ArenaResult, list[tuple[int, int]]]:
         seen: list[tuple[int, int]] = []
@@ -388,14 +387,12 @@ def test_ctrl_c_inside_a_kernel_is_no_failure_of_the_agent() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 def test_an_agent_that_fails_in_a_worker_is_named_too() -> None:
     with pytest.raises(ArenaError, match=r"agent 'scripted_agents:Raises' failed in the arrange phase .*KeyError"):
         run_arena(["scripted_agents:Folds", "scripted_agents:Raises"], rules=ONE_HAND, games=2000, jobs=2)
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 def test_a_worker_that_dies_is_noticed() -> None:
     with pytest.raises(ArenaError, match="a worker process died"):
         run_arena(["scripted_agents:Folds", "scripted_agents:Dies"], rules=ONE_HAND, games=2000, jobs=2)

@@ -236,7 +236,6 @@ def test_a_program_that_there_is_not_stops_the_arena() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 def test_figures_and_forfeits_do_not_depend_on_the_number_of_processes() -> None:
     agents, rules = [bad("draws"), bad("dies-at-aces"), "greedy"], CrashRules(cards_dealt=6, target=3)
     results = [
@@ -253,7 +252,6 @@ def test_figures_and_forfeits_do_not_depend_on_the_number_of_processes() -> None
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 def test_workers_end_their_engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BAD_ENGINE_PIDS", str(tmp_path / "pids"))

@@ -394,7 +394,6 @@ def test_a_reader_that_has_seen_enough() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 def test_an_agent_that_fails_in_a_worker_leaves_one_line() -> None:
     done = start("arena", "greedy", "scripted_agents:Raises", "--games", "600", "--jobs", "2")
     assert done.returncode == 1
@@ -404,7 +403,6 @@ def test_an_agent_that_fails_in_a_worker_leaves_one_line() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_an_agent_that_prints_does_not_spoil_the_output(jobs: str) -> None:
     done = start("arena", "greedy", "scripted_agents:Prints", "--games", "300", "--jobs", jobs, "--json", *SHORT)
@@ -415,7 +413,6 @@ def test_an_agent_that_prints_does_not_spoil_the_output(jobs: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
-@pytest.mark.xdist_group("workers")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("after", [2.0, 4.0])
 def test_ctrl_c_leaves_one_word(jobs: str, after: float) -> None:

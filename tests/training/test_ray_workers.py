@@ -27,11 +27,8 @@ from prial.training.ray_workers import ClusterError, RayWorkers, differences, ra
 NEEDS_RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="needs ray (the extra cluster)")
 ONLINE = CrashRules.preset("online")
 SHORT = CrashRules.preset("online", players=2, cards_dealt=6)
-# One at a time: each starts processes. Ray leaves sockets to the garbage collector, which pytest would call errors.
-pytestmark = [
-    pytest.mark.xdist_group("ray"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+# Ray leaves sockets to the garbage collector, which pytest would call errors.
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
 @pytest.fixture(scope="module")
