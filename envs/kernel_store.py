@@ -40,7 +40,9 @@ _SUM = hashlib.sha256().digest_size
 _FOLDER = re.compile(r"\d[\w.+!]*-[0-9a-f]{16}")
 _FILE = re.compile(r"lock|.+\.(kernel|kernel-tmp|nbi|nbc)(\.tmp\.[0-9a-f]+)?")
 _PACKAGES = ("envs", "agents", "training")
-_DAY = 86400.0
+_KEPT = 8  # folders at most, some 20 MB each: several checkouts in use at once do not compile each other's kernels away
+_HOUR = 3600.0
+_WEEK = 7 * 24 * _HOUR
 _LOOK_EVERY = 0.05  # seconds between looks at a lock that another process holds
 
 
@@ -176,16 +178,21 @@ class KernelStore:
             yield held
 
     def prune(self) -> None:
-        """Remove what killed processes left behind, and the folders of other versions but the one used last."""
+        """Remove what killed processes left behind, and folders of other versions that are not in use any more.
+
+        The one used last stays, and so do others used within a week, `_KEPT` in all.
+        """
         if self.write is None:
             return
         with contextlib.suppress(OSError):
             for part in self.write.glob("*.kernel-tmp"):
-                if time.time() - part.stat().st_mtime > _DAY / 24:
+                if time.time() - part.stat().st_mtime > _HOUR:
                     part.unlink(missing_ok=True)
         others = [folder for folder in folders(self.write.parent) if folder != self.write]
-        for folder in others[1:]:
-            _remove(folder)
+        for place, folder in enumerate(others[1:], 2):
+            with contextlib.suppress(OSError):
+                if place >= _KEPT or time.time() - folder.stat().st_mtime > _WEEK:
+                    _remove(folder)
 
 
 def _wait_for(descriptor: int, *, patience: float) -> bool:
@@ -265,7 +272,7 @@ def _open(key: str) -> KernelStore:
             read.append(folder)
             if os.access(folder, os.W_OK | os.X_OK):
                 with contextlib.suppress(OSError):
-                    if time.time() - folder.stat().st_mtime > _DAY:
+                    if time.time() - folder.stat().st_mtime > _HOUR:
                         os.utime(folder)  # used: the last to be pruned
                 return KernelStore(read=tuple(read), write=folder, why=why)
             problem = "it is read-only"

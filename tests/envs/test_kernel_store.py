@@ -241,14 +241,38 @@ def test_a_link_is_not_followed(places: tuple[Path, Path], tmp_path: Path) -> No
     assert store.why == f"{user / KEY}: no folder"
 
 
-def test_earlier_versions_are_pruned_but_one_and_nothing_else(tmp_path: Path) -> None:
+def test_versions_in_use_side_by_side_stay(places: tuple[Path, Path]) -> None:
+    """Several checkouts at once: none compiles the kernels of another away, unless there are very many."""
+    user, _ = places
+    ages = [0, 1, 2, 3, 4, 5, 6, 6.5]
+    for age in ages:
+        store_in(user / f"0.{age}-0123456789abcdef").save("a.kernel", b"code")
+        os.utime(user / f"0.{age}-0123456789abcdef", (time.time() - 86400 * age,) * 2)
+    store = kernel_store._open(KEY)
+    store.prune()
+    left = {folder.name for folder in user.iterdir()}
+    assert left == {KEY, *(f"0.{age}-0123456789abcdef" for age in ages[:7])}
+
+
+def test_a_version_that_is_used_again_is_the_last_to_go(places: tuple[Path, Path]) -> None:
+    user, _ = places
+    other = "0.2.0-0000000000000000"
+    for name, hours in ((KEY, 5), (other, 3)):
+        (user / name).mkdir(parents=True)
+        os.utime(user / name, (time.time() - 3600 * hours,) * 2)
+    assert [folder.name for folder in kernel_store.folders(user)] == [other, KEY]
+    kernel_store._open(KEY)
+    assert [folder.name for folder in kernel_store.folders(user)] == [KEY, other]
+
+
+def test_what_is_not_used_any_more_is_pruned_but_one_and_nothing_else(tmp_path: Path) -> None:
     names = [f"0.{minor}.0-{minor:016x}" for minor in range(1, 5)]
     for age, name in enumerate(names):
         folder = tmp_path / name
         (folder / "crash_c361").mkdir(parents=True)
         for file in ("lock", "a.kernel", "a.kernelx.kernel-tmp", "crash_c361/k.nbi", "crash_c361/k.1.nbc"):
             (folder / file).write_text("x", encoding="utf-8")
-        os.utime(folder, (time.time() - 1000 * age, time.time() - 1000 * age))
+        os.utime(folder, (time.time() - 86400 * (10 + age),) * 2)
     (tmp_path / names[3] / "notes.txt").write_text("the user's", encoding="utf-8")
     for other in ("numba", "0.9.0", "0.1.0-xyz", "photos-0123456789abcdef"):
         (tmp_path / other).mkdir()
