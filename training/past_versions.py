@@ -41,6 +41,9 @@ def numpy_scores(network: CandidateScorer, candidates: Floats, context: Floats) 
         return np.asarray(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"], np.float32)
 
     scaled = context * network.scale.numpy()
+    if network.hats:
+        away = np.abs(context[:, network.score_columns, None] - network.levels.numpy())
+        scaled = np.concatenate([scaled, np.maximum(1 - away, 0).reshape(len(scaled), -1)], axis=1)
     n, k, _ = candidates.shape
     present = candidates[:, :, 0] > 0
     owner = np.nonzero(present)[0]

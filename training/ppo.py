@@ -31,6 +31,7 @@ from .arena import run_arena
 from .past_versions import past_version, torch_agent
 from .ppo_config import PPOConfig, config_of
 from .ppo_policy import ScorerPolicy
+from .ppo_tables import AllSeatsVecEnv
 from .run_folder import Checkpoint, Progress, RunError, RunFolder
 from .scorer import CandidateScorer
 from .single_seat_vec_env import SingleSeatVecEnv
@@ -42,6 +43,7 @@ __all__ = ["PPOProgress", "load_scorer", "train_ppo"]
 _TABLES, _OPPONENTS, _EXPLORATION, _EVALUATION, _WEIGHTS = range(5)
 _RATIO_TOLERANCE = 1e-3
 _EPISODE_FACTS = ("win_share", "points_per_round", "illegal")
+_Tables = SingleSeatVecEnv | AllSeatsVecEnv
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +81,10 @@ class _Opponents:
         self._fixed: list[Agent] = [make(name) for name in config.opponents]
         self._past: dict[Path, Agent] = {}
 
-    def deal_out(self, tables: SingleSeatVecEnv, step: int) -> None:
-        """Give every table its opponents for the next update, each drawn from the pool."""
+    def deal_out(self, tables: _Tables, step: int) -> None:
+        """Give every table its opponents for the next update, each drawn from the pool; none where the learner is all."""
+        if isinstance(tables, AllSeatsVecEnv):
+            return
         config = self._config
         rng = np.random.default_rng(np.random.SeedSequence(config.seed, spawn_key=(_OPPONENTS, step)))
         files = self._folder.past_versions()
@@ -256,7 +260,7 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
                 )
             )
 
-    rollout = config.envs * config.rollout_steps
+    rollout = config.decisions
     stretch = rollout * max(1, config.checkpoint_every // rollout)
     while model.num_timesteps < config.total_steps:
         step = model.num_timesteps
@@ -270,30 +274,28 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
         )
         model.logger.dump(model.num_timesteps)  # what the last update learned; SB3 writes it with the next one
         state.updates = model._n_updates
-        if model.num_timesteps - state.snapshot_at >= config.snapshot_every:
+        if config.seats == "one" and model.num_timesteps - state.snapshot_at >= config.snapshot_every:
             run.add_past_version(model.num_timesteps, _scorer(model).state_dict(), keep=config.pool_size)
             state.snapshot_at = model.num_timesteps
         run.save(_checkpoint(model, state))
     tables.close()
 
 
-def _tables(config: PPOConfig, rules: CrashRules) -> SingleSeatVecEnv:
-    by_chances = config.reward == "chances"
-    return SingleSeatVecEnv(
-        SingleSeatVector(
-            config.envs,
-            rules,
-            opponents=config.opponents[:1],
-            k=config.candidates,
-            reward="points" if config.reward == "points" else "win",
-            episode=config.episode,
-            threads=config.threads,
-        ),
-        equity=find_solver_table(rules).equity if by_chances else None,
-    )
+def _tables(config: PPOConfig, rules: CrashRules) -> _Tables:
+    equity = find_solver_table(rules).equity if config.reward == "chances" else None
+    options: dict[str, Any] = {
+        "k": config.candidates,
+        "reward": "points" if config.reward == "points" else "win",
+        "episode": config.episode,
+        "threads": config.threads,
+    }
+    if config.seats == "all":
+        return AllSeatsVecEnv(config.envs, rules, equity=equity, **options)
+    tables = SingleSeatVector(config.envs, rules, opponents=config.opponents[:1], **options)
+    return SingleSeatVecEnv(tables, equity=equity)
 
 
-def _model(config: PPOConfig, rules: CrashRules, tables: SingleSeatVecEnv) -> MaskablePPO:
+def _model(config: PPOConfig, rules: CrashRules, tables: _Tables) -> MaskablePPO:
     return MaskablePPO(
         ScorerPolicy,
         tables,
@@ -314,14 +316,16 @@ def _model(config: PPOConfig, rules: CrashRules, tables: SingleSeatVecEnv) -> Ma
     )
 
 
-def _reseed(model: MaskablePPO, tables: SingleSeatVecEnv, config: PPOConfig, step: int) -> None:
-    """Begin a stretch: new games at every table, fresh chance, and the learning rate for this part of the run."""
+def _reseed(model: MaskablePPO, tables: _Tables, config: PPOConfig, step: int) -> None:
+    """Begin a stretch: new games at every table, fresh chance, learning rate and entropy for this part of the run."""
     set_random_seed(_branch(config, _EXPLORATION, step))
     tables.seed(_branch(config, _TABLES, step))
     model._last_obs = tables.reset()  # type: ignore[assignment]
-    model._last_episode_starts = np.ones(config.envs, dtype=bool)
-    rate = config.learning_rate * (1 - 0.9 * step / config.total_steps)
+    model._last_episode_starts = np.ones(tables.num_envs, dtype=bool)
+    passed = step / config.total_steps
+    rate = config.learning_rate * (1 - (1 - config.last_learning_rate) * passed)
     model.lr_schedule = lambda _: rate
+    model.ent_coef = config.entropy * (1 - (1 - config.last_entropy) * passed)
 
 
 def _network(config: PPOConfig, rules: CrashRules) -> CandidateScorer:

@@ -37,25 +37,33 @@ class PPOConfig(BaseModel):
     episode: Literal["game", "round"] = Field("game", description="whole games, or single rounds (paid in points)")
     candidates: int = Field(32, ge=1, le=2000, description="how many arrangements a deal offers at most")
     opponents: list[str] = Field(["greedy", "random"], min_length=1, description="fixed members of the opponents' pool")
+    seats: Literal["one", "all"] = Field(
+        "one",
+        description="whose decisions are learned from: one seat's, among opponents of the pool, or all seats', each played "
+        "by the learner as it is",
+    )
     self_play_share: Share = Field(0.5, description="share of tables whose opponents are past versions of the learner")
     snapshot_every: Positive = Field(25_000, description="steps between two past versions that join the pool")
     pool_size: int = Field(8, ge=1, le=1000, description="how many past versions are kept, the newest")
     hidden: list[Width] = Field([64, 64], min_length=1, max_length=16, description="widths of the network's layers")
     hats: int = Field(
-        0, ge=0, le=128, description="hat functions that stand for each hand beside its features; 0 for none"
+        0,
+        ge=0,
+        le=128,
+        description="hat functions that stand for each hand beside its features, and some for each score; 0 for none",
     )
     envs: int = Field(128, ge=1, le=4096, description="tables played side by side")
-    total_steps: Positive = Field(
-        300_000, description="decisions of the learner in all, rounded up to whole updates (envs * rollout_steps)"
-    )
+    total_steps: Positive = Field(300_000, description="decisions of the learner in all, rounded up to whole updates")
     rollout_steps: int = Field(32, ge=1, le=65_536, description="decisions at each table between two updates")
     batch_size: Positive = Field(1024, description="decisions in a gradient step")
     epochs: int = Field(4, ge=1, le=1000, description="passes over the decisions of an update")
-    learning_rate: float = Field(1e-3, gt=0, le=1, description="step size of Adam, falling linearly to a tenth")
+    learning_rate: float = Field(1e-3, gt=0, le=1, description="step size of Adam, falling linearly")
+    last_learning_rate: Share = Field(0.1, description="share of `learning_rate` that is left at the end")
     gamma: Share = Field(1.0, description="discount per decision")
     gae_lambda: Share = Field(0.95, description="lambda of generalised advantage estimation")
     clip_range: float = Field(0.2, gt=0, le=1, description="clipping of PPO's ratio")
-    entropy: float = Field(0.01, ge=0, le=100, description="weight of the entropy bonus")
+    entropy: float = Field(0.01, ge=0, le=100, description="weight of the entropy bonus, changing linearly")
+    last_entropy: Share = Field(1.0, description="share of `entropy` that is left at the end")
     value_weight: float = Field(0.5, ge=0, le=100, description="weight of the value loss")
     max_grad_norm: float = Field(0.5, gt=0, le=1e6, description="gradient norm at which gradients are clipped")
     evaluate_every: Positive = Field(20_000, description="steps between two evaluations")
@@ -80,17 +88,23 @@ class PPOConfig(BaseModel):
             raise ValueError(
                 f"reward={self.reward!r} with episode='round': a single round is paid in points (reward='points')"
             )
-        if self.envs * self.rollout_steps < self.batch_size:
+        rules = self.made_rules()
+        if self.seats == "all" and (rules.has_exchange or rules.has_calls):
+            raise ValueError("seats='all' with an exchange or with calls: all seats must decide at once")
+        product = "envs * rollout_steps" + (" * players" if self.seats == "all" else "")
+        if self.decisions < self.batch_size:
+            raise ValueError(f"batch_size={self.batch_size} is more than {product} = {self.decisions}")
+        if self.batch_size == 1 or self.decisions % self.batch_size == 1:
             raise ValueError(
-                f"batch_size={self.batch_size} is more than envs * rollout_steps = {self.envs * self.rollout_steps}"
+                f"batch_size={self.batch_size} leaves a gradient step with a single one of the {product} = "
+                f"{self.decisions} decisions, which has no spread to normalise by; take another"
             )
-        if self.batch_size == 1 or self.envs * self.rollout_steps % self.batch_size == 1:
-            raise ValueError(
-                f"batch_size={self.batch_size} leaves a gradient step with a single one of the envs * rollout_steps = "
-                f"{self.envs * self.rollout_steps} decisions, which has no spread to normalise by; take another"
-            )
-        self.made_rules()
         return self
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions an update learns from."""
+        return self.envs * self.rollout_steps * (self.made_rules().players if self.seats == "all" else 1)
 
     @property
     def key(self) -> str:

@@ -43,10 +43,12 @@ class CandidateScorer(nn.Module):
     Args:
         rules: fix the size of the context and how scores are scaled.
         hidden: widths of the trunk's layers.
-        hats: how many hat functions stand for each hand beside its row, as in `prial.agents.value_inputs`; 0 for none.
+        hats: how many hat functions stand for each hand beside its row, as in `prial.agents.value_inputs`, and one at each
+            whole number below the target for each score; 0 for none of either.
     """
 
     scale: Tensor
+    levels: Tensor
     first_hand: Tensor
     hand_table: Tensor
 
@@ -57,7 +59,12 @@ class CandidateScorer(nn.Module):
         scales = [_scale_of(name, rules) for name in names]
         self.register_buffer("scale", torch.tensor(scales, dtype=torch.float32), persistent=False)
         layers: list[nn.Module] = []
-        width = len(CANDIDATE_FEATURES) + len(names)
+        told = len(names)
+        if hats:
+            self.score_columns = slice(names.index("scores[0]"), names.index("scores[0]") + rules.players)
+            self.register_buffer("levels", torch.arange(rules.target, dtype=torch.float32), persistent=False)
+            told += rules.players * rules.target
+        width = len(CANDIDATE_FEATURES) + told
         if hats:
             table = torch.from_numpy(HandBasis.of(places_of(rules), hats=hats).table)  # by position and strength
             width += MOST_HANDS * table.shape[2]
@@ -68,7 +75,7 @@ class CandidateScorer(nn.Module):
             width = size
         self.trunk = nn.Sequential(*layers)
         self.candidate_head = nn.Linear(width, 1)
-        self.table_head = nn.Sequential(nn.Linear(width + len(names), width), nn.ReLU())
+        self.table_head = nn.Sequential(nn.Linear(width + told, width), nn.ReLU())
         self.extras_head = nn.Linear(width, NUM_EXTRAS)
         self.value_head = nn.Linear(width, 1)
         for head in (self.candidate_head, self.extras_head):
@@ -78,7 +85,7 @@ class CandidateScorer(nn.Module):
 
     def forward(self, candidates: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits (n, k + 4) and values (n,) of padded candidates (n, k, features) and context (n, context)."""
-        scaled = context * self.scale
+        scaled = self._told(context)
         spread = scaled.unsqueeze(1).expand(-1, candidates.shape[1], -1)
         hidden = self.trunk(torch.cat([*self._hands(candidates), spread], dim=2))
         logits = self.candidate_head(hidden).squeeze(2)
@@ -89,7 +96,7 @@ class CandidateScorer(nn.Module):
 
     def score_rows(self, candidates: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
         """Return what `forward` returns, computing only the candidates that are there; padding's logits are 0."""
-        scaled = context * self.scale
+        scaled = self._told(context)
         present = candidates[:, :, 0] > 0
         owner, _ = present.nonzero(as_tuple=True)
         hidden = self.trunk(torch.cat([*self._hands(candidates[present]), scaled[owner]], dim=1))
@@ -99,6 +106,14 @@ class CandidateScorer(nn.Module):
         largest = largest.scatter_reduce(0, owner.unsqueeze(1).expand_as(hidden), hidden, "amax")
         extras, values = self._heads(largest, scaled)
         return torch.cat([logits, extras], dim=1), values
+
+    def _told(self, context: Tensor) -> Tensor:
+        """What stands for a context: its numbers, scaled, and the hat functions of its scores if there are any."""
+        scaled = context * self.scale
+        if not self.hats:
+            return scaled
+        scores = context[:, self.score_columns].unsqueeze(2)
+        return torch.cat([scaled, (1 - (scores - self.levels).abs()).clamp(min=0).flatten(1)], dim=1)
 
     def _hands(self, candidates: Tensor) -> list[Tensor]:
         """What stands for candidates: their rows, and the hat functions of their hands if there are any."""

@@ -74,6 +74,37 @@ def test_a_killed_and_resumed_run_equals_an_unbroken_one(whole_run: Path, tmp_pa
         assert all(torch.equal(wanted.optimizer[name], got.optimizer[name]) for name in wanted.optimizer)
 
 
+def test_all_seats_are_learned_from_and_resume_exactly(tmp_path: Path) -> None:
+    config = small(seats="all", rollout_steps=16, batch_size=96, last_learning_rate=0.0, last_entropy=0.1)
+    assert config.decisions == 4 * 16 * 3
+    whole = train_ppo(config, tmp_path / "whole")
+
+    def kill(progress: ppo.PPOProgress) -> None:
+        if progress.step > 600:
+            raise _Killed
+
+    with pytest.raises(_Killed):
+        train_ppo(config, tmp_path / "killed", progress=kill)
+    train_ppo(config, tmp_path / "killed", resume=True)
+    wanted, got = (RunFolder(folder).latest() for folder in (whole, tmp_path / "killed"))
+    assert wanted is not None
+    assert got is not None
+    assert wanted.step == got.step == 1152  # whole updates
+    assert all(torch.equal(wanted.weights[name], got.weights[name]) for name in wanted.weights)
+    assert RunFolder(whole).past_versions() == []
+
+
+def test_learning_rate_and_entropy_end_where_they_are_told_to() -> None:
+    config = small(learning_rate=0.01, last_learning_rate=0.25, entropy=0.1, last_entropy=0.5)
+    tables = ppo._tables(config, config.made_rules())
+    model = ppo._model(config, config.made_rules(), tables)
+    for step, rate, entropy in ((0, 0.01, 0.1), (512, 0.00625, 0.075), (1024, 0.0025, 0.05)):
+        ppo._reseed(model, tables, config, step)
+        assert model.lr_schedule(1.0) == pytest.approx(rate)
+        assert model.ent_coef == pytest.approx(entropy)
+    tables.close()
+
+
 def test_the_run_folder_says_what_was_done(whole_run: Path) -> None:
     about = RunFolder(whole_run).about()
     assert about["status"] == "finished"

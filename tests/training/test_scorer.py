@@ -67,6 +67,15 @@ def test_hat_functions_are_those_of_each_hand() -> None:
     assert np.array_equal(spread.numpy(), basis.inputs(found)[:, :-1])
 
 
+def test_each_score_has_a_hat_function_at_every_whole_number_below_the_target() -> None:
+    scorer, names = scorer_for(RULES[0], hats=5), context_names(RULES[0])
+    context = torch.zeros(1, len(names))
+    context[0, names.index("scores[0]") + 1], context[0, names.index("scores[0]") + 2] = 3, -1
+    levels = scorer._told(context)[0, len(names) :].view(3, 7)
+    assert levels.nonzero().tolist() == [[0, 0], [1, 3]]  # none for a score below 0
+    assert levels.sum() == 2
+
+
 def test_order_of_candidates_does_not_change_which_is_chosen() -> None:
     rules = RULES[0]
     scorer = scorer_for(rules)
