@@ -13,7 +13,7 @@ A level plays as its network does, but sees and judges as people do. The more it
 Only undominated arrangements are ever laid, and where there is one alone, that one. How much each level slips was measured
 (`prial levels`, docs/levels.md): `agents/data/levels.json` has the figures and the command.
 
-Chance: one number of 64 bits a view, in their order; all else in a row is a function of it.
+Chance: one number of 64 bits a view, in their order; all else in a row is a function of it (`prial.agents.level_errors`).
 """
 
 from __future__ import annotations
@@ -29,12 +29,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..envs.brag import NUM_STRENGTHS, BragClass, class_of_strength
+from ..envs.brag import BragClass
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import CandidateBatch
 from ..envs.crash.rules import CrashRules
 from . import trained
 from .heuristics import Balanced
+from .level_errors import (
+    FEELS,
+    FORGETS,
+    LIKES_FIRST,
+    LIKES_FLUSH,
+    LIKES_GREEDY,
+    MISJUDGES,
+    MISJUDGES_EXCHANGE,
+    POSITION,
+    SURELY,
+    Keys,
+    Purpose,
+    classes,
+    errors,
+    overlooked,
+    uniform,
+)
 from .protocol import Actions, BaseAgent, Choices
 from .trained import Trained
 
@@ -43,64 +60,7 @@ __all__ = ["LEVELS", "Level", "calibration_command", "level", "level_data"]
 LEVELS = ("easy", "medium", "hard")
 """From the weakest on; `expert` is the network itself."""
 
-Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
-
-# At one slip. Worths in points, a tenth of a win.
-_MISJUDGES = 0.25
-_LIKES_FIRST = 0.03
-_LIKES_GREEDY = 0.03
-_LIKES_FLUSH = 0.05
-_FORGETS = 0.2
-_FEELS = 0.2
-_MISJUDGES_EXCHANGE = 0.25
-_OVERLOOKS = {
-    BragClass.PRIAL: 0.02,
-    BragClass.RUNNING_FLUSH: 0.2,
-    BragClass.RUN: 0.3,
-    BragClass.FLUSH: 0.25,
-    BragClass.PAIR: 0.1,
-    BragClass.HIGH_CARD: 0.1,
-}
-_SURELY = 0.3  # nothing is overlooked, and the score not forgotten, more often
-
-# What a number drawn from a view's key is for.
-_SEEING, _JUDGING_CLASS, _JUDGING_HAND, _SCORE, _FEELING, _WORTH = range(1, 7)
-
-
-@cache
-def _classes() -> npt.NDArray[np.int64]:
-    """The class of each strength: int64 (742,); of no hand, that of a high card."""
-    kinds = [class_of_strength(strength) for strength in range(1, NUM_STRENGTHS + 1)]
-    return np.array([BragClass.HIGH_CARD, *kinds], np.int64)
-
-
-@cache
-def _overlooked() -> Floats:
-    """The chance to overlook a hand of each strength, at one slip: float64 (742,)."""
-    return np.array([_OVERLOOKS[BragClass(kind)] for kind in _classes()])
-
-
-def _mixed(keys: Keys) -> Keys:
-    """Return numbers that share nothing with those they come from (the finaliser of splitmix64)."""
-    keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return keys ^ (keys >> np.uint64(31))
-
-
-def _uniform(keys: Keys, purpose: int, about: npt.NDArray[np.integer] | int = 0) -> Floats:
-    """Return numbers between 0 and 1, both excluded, by key, purpose and what it is about."""
-    salt = np.asarray(about, np.int64).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(purpose << 56)
-    bits = _mixed(_mixed(keys + salt) + np.uint64(purpose))
-    uniform: Floats = ((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
-    return uniform
-
-
-def _error(keys: Keys, purpose: int, about: npt.NDArray[np.integer] | int = 0) -> Floats:
-    """Return errors of a logistic distribution with a standard deviation of 1."""
-    uniform = _uniform(keys, purpose, about)
-    errors: Floats = np.log(uniform / (1 - uniform)) * (math.sqrt(3) / math.pi)
-    return errors
 
 
 class Level(BaseAgent):
@@ -131,32 +91,49 @@ class Level(BaseAgent):
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:
         """Return the arrangement that looks best: int32 (n,)."""
         found = views.undominated()
-        keys = _keys(views, rng)
-        values = self.base.values(self._as_remembered(views, keys)).astype(np.float64)
-        looks = np.where(self._seen(found, keys), values + self._misjudged(found, keys), -np.inf)
-        return found.partitions[found.best_rows(looks)]
+        return found.partitions[found.best_rows(self.looks(views, _keys(views, rng)))]
 
     def exchange_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Exchange by feeling, or by what seems to be worth more: bool (n,)."""
         keys = _keys(views, rng)
-        worth = self.base.exchange_gains(self._as_remembered(views, keys)).astype(np.float64)
-        return self._by_feeling(keys, worth, self._feels.exchange_many(views, rng))
+        return self._by_feeling(keys, self.exchange_seems(views, keys), self._feels.exchange_many(views, rng))
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Call by feeling, or by what seems to be worth more: bool (n,)."""
         keys = _keys(views, rng)
-        worth = self.base.call_gains(self._as_remembered(views, keys)).astype(np.float64)
-        return self._by_feeling(keys, worth, self._feels.call_many(views, rng))
+        return self._by_feeling(keys, self.call_seems(views, keys), self._feels.call_many(views, rng))
 
-    def _by_feeling(self, keys: Keys, worth: Floats, feeling: Choices) -> Choices:
-        seems = worth + self.slips * _MISJUDGES_EXCHANGE * _error(keys, _WORTH)
-        feels = _uniform(keys, _FEELING) < min(self.slips * _FEELS, _SURELY)
+    def looks(self, views: ViewBatch, keys: Keys) -> Floats:
+        """Return what each undominated arrangement looks worth: float64 (m,), -inf for one that is overlooked.
+
+        Args:
+            views: of the decisions.
+            keys: their chance, uint64 (n,).
+        """
+        found = views.undominated()
+        values = self.base.values(self._as_remembered(views, keys)).astype(np.float64)
+        return np.where(self._seen(found, keys), values + self._misjudged(found, keys), -np.inf)
+
+    def exchange_seems(self, views: ViewBatch, keys: Keys) -> Floats:
+        """Return how much more exchanging seems worth than keeping: float64 (n,)."""
+        return self._seems(self.base.exchange_gains(self._as_remembered(views, keys)), keys)
+
+    def call_seems(self, views: ViewBatch, keys: Keys) -> Floats:
+        """Return how much more calling seems worth than passing: float64 (n,)."""
+        return self._seems(self.base.call_gains(self._as_remembered(views, keys)), keys)
+
+    def _seems(self, worth: npt.NDArray[np.floating[Any]], keys: Keys) -> Floats:
+        wrong: Floats = self.slips * MISJUDGES_EXCHANGE * errors(keys, Purpose.WORTH)
+        return worth.astype(np.float64) + wrong
+
+    def _by_feeling(self, keys: Keys, seems: Floats, feeling: Choices) -> Choices:
+        feels = uniform(keys, Purpose.FEELING) < min(self.slips * FEELS, SURELY)
         chosen: Choices = np.where(feels, feeling, seems > 0)
         return chosen
 
     def _as_remembered(self, views: ViewBatch, keys: Keys) -> ViewBatch:
         """Return the views, with no points scored yet where the score is forgotten."""
-        forgets = _uniform(keys, _SCORE) < min(self.slips * _FORGETS, _SURELY)
+        forgets = uniform(keys, Purpose.SCORE) < min(self.slips * FORGETS, SURELY)
         return replace(views, scores=np.where(forgets[:, None], 0, views.scores).astype(np.int32))
 
     def _seen(self, found: CandidateBatch, keys: Keys) -> Choices:
@@ -164,9 +141,8 @@ class Level(BaseAgent):
         strengths, first = found.strengths, found.strengths[found.offsets[:-1]]
         owner = np.repeat(np.arange(len(found)), found.counts)
         plain = (strengths[:, :, None] == first[owner][:, None, :]).any(axis=2)
-        noticed = _uniform(keys[owner, None], _SEEING, strengths) >= np.minimum(
-            self.slips * _overlooked()[strengths], _SURELY
-        )
+        chances = np.minimum(self.slips * overlooked()[strengths], SURELY)
+        noticed = uniform(keys[owner, None], Purpose.SEEING, strengths) >= chances
         seen: Choices = (plain | noticed).all(axis=1)
         seen[found.offsets[:-1]] = True
         return seen
@@ -175,14 +151,14 @@ class Level(BaseAgent):
         """Return how much better than they are arrangements look: float64 (m,)."""
         strengths, first = found.strengths, found.strengths[found.offsets[:-1]]
         owner = np.repeat(np.arange(len(found)), found.counts)
-        kinds = _classes()[strengths]
-        position = np.arange(strengths.shape[1]) * 1024
-        errors = _error(keys[owner, None], _JUDGING_CLASS, kinds + position)
-        errors = (errors + _error(keys[owner, None], _JUDGING_HAND, strengths + position)) * math.sqrt(0.5)
-        looks = _LIKES_FIRST * (strengths[:, 0] == first[owner, 0])
-        looks += _LIKES_GREEDY * (strengths == first[owner]).all(axis=1)
-        looks += _LIKES_FLUSH * (kinds == BragClass.FLUSH).sum(axis=1)
-        better: Floats = self.slips * _MISJUDGES * errors.sum(axis=1) + min(self.slips, 1) * looks
+        kinds = classes()[strengths]
+        position = np.arange(strengths.shape[1]) * POSITION
+        wrong = errors(keys[owner, None], Purpose.JUDGING_CLASS, kinds + position)
+        wrong = (wrong + errors(keys[owner, None], Purpose.JUDGING_HAND, strengths + position)) * math.sqrt(0.5)
+        looks = LIKES_FIRST * (strengths[:, 0] == first[owner, 0])
+        looks += LIKES_GREEDY * (strengths == first[owner]).all(axis=1)
+        looks += LIKES_FLUSH * (kinds == BragClass.FLUSH).sum(axis=1)
+        better: Floats = self.slips * MISJUDGES * wrong.sum(axis=1) + min(self.slips, 1) * looks
         return better
 
 

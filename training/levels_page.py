@@ -43,8 +43,8 @@ plain.
 - It exchanges and calls **by feeling**: by a threshold on one hand, as `balanced` does, or by a worth that it misjudges.
 
 It lays undominated arrangements only, and where there is but one, that one. All of its chance comes from one number a \
-decision, drawn from the generator passed, so games repeat by their seed. `prial.agents.levels` has the figures. They were \
-chosen, not taken from people's games; only the amount of slips was measured.
+decision, drawn from the generator passed, so games repeat by their seed. `prial.agents.level_errors` has the figures. They \
+were chosen, not taken from people's games; only the amount of slips was measured.
 
 ## How strong they are
 

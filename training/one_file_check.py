@@ -9,7 +9,6 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..agents import levels
 from ..agents.levels import Level
 from ..agents.one_file_agent import Feed, OneFileAgent, partitions_of
 from ..agents.trained import Trained
@@ -186,9 +185,7 @@ class _LevelJudge(_Judge):
         return self._level.arrange_many(views, self._chance)
 
     def looks(self, views: ViewBatch) -> _Floats:
-        level, found = self._level, views.undominated()
-        values = super().looks(level._as_remembered(views, self._keys))
-        return np.where(level._seen(found, self._keys), values + level._misjudged(found, self._keys), -np.inf)
+        return self._level.looks(views, self._keys)
 
     def chooses(self, views: ViewBatch) -> _Flags:
         level = self._level
@@ -196,9 +193,9 @@ class _LevelJudge(_Judge):
         return asked(views, self._chance)
 
     def seems(self, views: ViewBatch) -> _Floats:
-        worth = super().seems(self._level._as_remembered(views, self._keys))
-        wrong: _Floats = levels._error(self._keys, levels._WORTH)
-        return worth + self._level.slips * levels._MISJUDGES_EXCHANGE * wrong
+        level = self._level
+        asked = level.exchange_seems if views.phase[0] == Phase.EXCHANGE else level.call_seems
+        return asked(views, self._keys)
 
 
 def level_chance(seeds: npt.NDArray[np.int32]) -> np.random.Generator:

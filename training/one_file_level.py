@@ -1,4 +1,4 @@
-"""The part of a one-file bot that errs as a level does (`prial.agents.levels`), as ONNX nodes.
+"""The part of a one-file bot that errs as a level does (`prial.agents.level_errors`), as ONNX nodes.
 
 A level's chance is a function of one number of 64 bits a decision; here that number is the seed, without its sign. The
 function's whole numbers of 64 bits are reckoned as bits and as digits of 16 bits in float32, which holds them exactly: no
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-from ..agents import levels
+from ..agents import level_errors as err
 from ..agents.heuristics import Balanced
+from ..agents.level_errors import Purpose
 from ..agents.levels import Level
 from ..envs.brag import NUM_STRENGTHS, BragClass, class_of_strength
 from ..envs.crash.rules import CrashRules
@@ -26,9 +27,6 @@ __all__ = ["LevelNodes"]
 Floats = npt.NDArray[np.float32]
 _STRENGTHS = NUM_STRENGTHS + 1
 _DIGIT = 1 << 16
-_POSITION = 1024  # how far apart the numbers of two positions are
-_FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
-_STEP = 0x9E3779B97F4A7C15
 
 
 class LevelNodes:
@@ -53,15 +51,15 @@ class LevelNodes:
         self.graph, self.rules = graph, rules
         self._slips = level.slips
         strengths, classes = np.arange(_STRENGTHS), np.arange(1 + max(BragClass))
-        places = _POSITION * np.arange(rules.hands)[:, None]
+        places = err.POSITION * np.arange(rules.hands)[:, None]
         once = np.zeros(1, np.int64)
         asked = {
-            levels._SCORE: once,
-            levels._FEELING: once,
-            levels._WORTH: once,
-            levels._SEEING: strengths,
-            levels._JUDGING_CLASS: (classes + places).ravel(),
-            levels._JUDGING_HAND: (strengths + places).ravel(),
+            Purpose.SCORE: once,
+            Purpose.FEELING: once,
+            Purpose.WORTH: once,
+            Purpose.SEEING: strengths,
+            Purpose.JUDGING_CLASS: (classes + places).ravel(),
+            Purpose.JUDGING_HAND: (strengths + places).ravel(),
         }
         uniform = _uniform(graph, seed, asked)
         parts = graph.many("Split", uniform, graph.whole(*map(len, asked.values())), results=len(asked), axis=1)
@@ -70,7 +68,7 @@ class LevelNodes:
     def remembered(self, scores: str) -> str:
         """Return the scores, nil all where they are forgotten: int32 (n, players)."""
         g = self.graph
-        return g.op("Where", self._happens(levels._SCORE, levels._FORGETS), 0, scores)
+        return g.op("Where", self._happens(Purpose.SCORE, err.FORGETS), 0, scores)
 
     def looks(self, found: Found, values: str) -> str:
         """Return what each arrangement looks worth: float32 (n, k).
@@ -86,8 +84,8 @@ class LevelNodes:
         moved = [g.op("Add", column, _STRENGTHS * hand) for hand, column in enumerate(columns)]
         better = self._by_position(self._misjudged(), g.join(*moved, axis=1))
         same = [g.cast(g.op("Equal", own, one), np.float32) for own, one in zip(found.strengths, first, strict=True)]
-        liked = g.op("Mul", same[0], levels._LIKES_FIRST * self._likes)
-        liked = g.op("Add", liked, g.op("Mul", g.total("Mul", *same), levels._LIKES_GREEDY * self._likes))
+        liked = g.op("Mul", same[0], err.LIKES_FIRST * self._likes)
+        liked = g.op("Add", liked, g.op("Mul", g.total("Mul", *same), err.LIKES_GREEDY * self._likes))
         looks = g.op("Add", values, g.op("Add", better, liked))
         return g.op("Where", g.op("Equal", unseen, 0.0), looks, -1e20)
 
@@ -99,9 +97,9 @@ class LevelNodes:
             feeling: what it feels like, bool (n,).
         """
         g = self.graph
-        wrong = g.op("Mul", self._error(levels._WORTH), self._slips * levels._MISJUDGES_EXCHANGE)
+        wrong = g.op("Mul", self._error(Purpose.WORTH), self._slips * err.MISJUDGES_EXCHANGE)
         seems = g.op("Greater", g.op("Add", worth, g.op("Squeeze", wrong, g.whole(1))), 0.0)
-        feels = g.op("Squeeze", self._happens(levels._FEELING, levels._FEELS), g.whole(1))
+        feels = g.op("Squeeze", self._happens(Purpose.FEELING, err.FEELS), g.whole(1))
         return g.op("Or", g.op("And", feels, feeling), g.op("And", g.op("Not", feels), seems))
 
     def feels_exchange(self, found: Found) -> str:
@@ -129,12 +127,12 @@ class LevelNodes:
     def _likes(self) -> float:
         return min(self._slips, 1.0)
 
-    def _happens(self, purpose: int, chance: float) -> str:
+    def _happens(self, purpose: Purpose, chance: float) -> str:
         """Return whether something happens that has a chance at one slip: bool (n, 1)."""
-        limit = np.array(min(self._slips * chance, levels._SURELY), np.float64)
+        limit = np.array(min(self._slips * chance, err.SURELY), np.float64)
         return self.graph.op("Less", self._drawn[purpose], limit)
 
-    def _error(self, purpose: int) -> str:
+    def _error(self, purpose: Purpose) -> str:
         """Return errors of a logistic distribution with a standard deviation of 1: float32 (n, numbers)."""
         g, drawn = self.graph, self._drawn[purpose]
         odds = g.op("Div", drawn, g.op("Sub", np.array(1.0), drawn))
@@ -153,8 +151,8 @@ class LevelNodes:
     def _overlooked(self, first: list[str]) -> str:
         """Return 1 for each strength that goes unseen, 0 for the others: float32 (n, strengths)."""
         g = self.graph
-        limits = np.minimum(self._slips * levels._overlooked(), levels._SURELY)
-        unseen = g.cast(g.op("Less", self._drawn[levels._SEEING], limits), np.float32)
+        limits = np.minimum(self._slips * err.overlooked(), err.SURELY)
+        unseen = g.cast(g.op("Less", self._drawn[Purpose.SEEING], limits), np.float32)
         plain = g.cast(g.join(*first, axis=1), np.int64)
         return g.op("ScatterElements", unseen, plain, g.cast(g.op("Mul", plain, g.whole(0)), np.float32), axis=1)
 
@@ -164,10 +162,10 @@ class LevelNodes:
         kinds = np.array([BragClass.HIGH_CARD, *map(class_of_strength, range(1, _STRENGTHS))], np.int32)
         number = 1 + max(BragClass)
         own = (kinds + number * np.arange(hands, dtype=np.int32)[:, None]).ravel()
-        errors = g.op("Gather", self._error(levels._JUDGING_CLASS), own, axis=1)
-        errors = g.op("Add", errors, self._error(levels._JUDGING_HAND))
-        errors = g.op("Mul", errors, self._slips * levels._MISJUDGES * math.sqrt(0.5))
-        liked = (kinds == BragClass.FLUSH) * np.float32(levels._LIKES_FLUSH * self._likes)
+        errors = g.op("Gather", self._error(Purpose.JUDGING_CLASS), own, axis=1)
+        errors = g.op("Add", errors, self._error(Purpose.JUDGING_HAND))
+        errors = g.op("Mul", errors, self._slips * err.MISJUDGES * math.sqrt(0.5))
+        liked = (kinds == BragClass.FLUSH) * np.float32(err.LIKES_FLUSH * self._likes)
         return g.op("Add", errors, np.tile(liked, hands).astype(np.float32))
 
     def _by_position(self, table: str, places: str) -> str:
@@ -177,11 +175,11 @@ class LevelNodes:
         return g.op("ReduceSum", each, g.whole(1), keepdims=0)
 
 
-def _uniform(g: GraphWriter, seed: str, asked: Mapping[int, npt.NDArray[np.integer]]) -> str:
+def _uniform(g: GraphWriter, seed: str, asked: Mapping[Purpose, npt.NDArray[np.integer]]) -> str:
     """Return the numbers between 0 and 1 that levels draw, by purpose and what they are about: float64 (n, numbers)."""
     purposes = np.repeat(np.array(list(asked), np.uint64), [len(about) for about in asked.values()])
     about = np.concatenate(list(asked.values())).astype(np.uint64)
-    salt = about * np.uint64(_STEP) + (purposes << np.uint64(56))
+    salt = about * np.uint64(err.MIX_STEP) + (purposes << np.uint64(56))
     whole = g.op("Mod", g.cast(seed, np.int64), np.array(1 << 32, np.int64))
     low = g.cast(g.op("Mod", whole, np.array(_DIGIT, np.int64)), np.float32)
     high = g.cast(g.op("Div", whole, np.array(_DIGIT, np.int64)), np.float32)
@@ -195,10 +193,10 @@ def _uniform(g: GraphWriter, seed: str, asked: Mapping[int, npt.NDArray[np.integ
 
 
 def _mixed(g: GraphWriter, digits: str) -> str:
-    """Mix as `prial.agents.levels` does (the finaliser of splitmix64): digits, lowest first, float32 (n, numbers, 4)."""
+    """Mix as `prial.agents.level_errors` does (splitmix64's finaliser): digits, lowest first, float32 (n, numbers, 4)."""
     bits = _shifted(g, _bits(g, _carried(g, digits)), 30)
-    bits = _shifted(g, _bits(g, _carried(g, g.op("MatMul", bits, _product(_FIRST)))), 27)
-    bits = _shifted(g, _bits(g, _carried(g, g.op("MatMul", bits, _product(_SECOND)))), 31)
+    bits = _shifted(g, _bits(g, _carried(g, g.op("MatMul", bits, _product(err.MIX_FIRST)))), 27)
+    bits = _shifted(g, _bits(g, _carried(g, g.op("MatMul", bits, _product(err.MIX_SECOND)))), 31)
     return g.op("MatMul", bits, _product(1))
 
 

@@ -12,8 +12,8 @@ onnx = pytest.importorskip("onnx")
 
 from typer.testing import CliRunner  # noqa: E402
 
-from prial.agents import levels  # noqa: E402
 from prial.agents.check import check_agent  # noqa: E402
+from prial.agents.level_errors import Purpose, uniform  # noqa: E402
 from prial.agents.levels import LEVELS, Level, level  # noqa: E402
 from prial.agents.one_file_agent import bot_inputs  # noqa: E402
 from prial.agents.onnx_agent import read_card  # noqa: E402
@@ -56,7 +56,7 @@ def test_chance_is_bit_for_bit_that_of_python() -> None:
     graph = GraphWriter()
     seed = graph.input("seed", np.int32, ["n"])
     nodes = LevelNodes(graph, level("online", "easy"), CrashRules(), seed=seed)
-    for name, purpose in (("seeing", levels._SEEING), ("score", levels._SCORE), ("hand", levels._JUDGING_HAND)):
+    for name, purpose in (("seeing", Purpose.SEEING), ("score", Purpose.SCORE), ("hand", Purpose.JUDGING_HAND)):
         rest = nodes._drawn[purpose]
         for part in range(3):  # float32 holds each whole
             rest = graph.op("Mul", rest, np.array(2.0**18))
@@ -71,13 +71,13 @@ def test_chance_is_bit_for_bit_that_of_python() -> None:
     keys = seeds.astype(np.uint32).astype(np.uint64)[:, None]
     places = np.arange(742) + 1024 * np.arange(4)[:, None]
     for name, purpose, about in (
-        ("seeing", levels._SEEING, np.arange(742)),
-        ("score", levels._SCORE, np.zeros(1, np.int64)),
-        ("hand", levels._JUDGING_HAND, places.ravel()),
+        ("seeing", Purpose.SEEING, np.arange(742)),
+        ("score", Purpose.SCORE, np.zeros(1, np.int64)),
+        ("hand", Purpose.JUDGING_HAND, places.ravel()),
     ):
         parts = [answers[f"{name}{part}"].astype(np.float64) for part in range(3)]
         found = (parts[0] * 2**18 + parts[1]) * 2**18 + parts[2]
-        assert np.array_equal(found / 2**54, levels._uniform(keys, purpose, about))
+        assert np.array_equal(found / 2**54, uniform(keys, purpose, about))
 
 
 def test_it_errs_by_the_seed_alone() -> None:
