@@ -1,8 +1,4 @@
-// A one-file bot played from C#: Microsoft.ML.OnnxRuntime, nothing of prial. For .NET, Unity and Mono (C# 7.3).
-//
-//   Bot bot.onnx "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As" 5 6 2              own cards; scores, own first
-//   Bot bot.onnx --check vectors.jsonl online-3                             prial export --vectors vectors.jsonl
-//   Bot bot.onnx --time 100 "3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As"         milliseconds for a decision
+// A one-file bot played from C#, as a program (see Usage) or by its class. For .NET, Unity and Mono (C# 7.3).
 
 using System;
 using System.Collections.Generic;
@@ -17,12 +13,16 @@ using System.Xml.Linq;
 using Microsoft.ML.OnnxRuntime;
 using Microsoft.ML.OnnxRuntime.Tensors;
 
-/// <summary>What a decision stands in. What the rules do not have, or has not happened, is left out (null).</summary>
+/// <summary>
+/// What a decision stands in. What the rules do not have, or has not happened, is left out (null), and so are a target and a
+/// temperature that are those of the file.
+/// </summary>
 public sealed class Decision
 {
     public int[] Cards, GivenUp, Scores, Exchanges, Calls, Laid;
-    public int Target = 7, Dealer, Seed;
-    public float Temperature;
+    public int Dealer, Seed;
+    public int? Target;
+    public float? Temperature;
 }
 
 /// <summary>What a bot answers.</summary>
@@ -39,26 +39,38 @@ public sealed class Bot : IDisposable
 {
     private readonly InferenceSession session;
 
-    /// <summary>What the file says about itself: one JSON object, with its rules and its agent.</summary>
-    public string About { get { return session.ModelMetadata.CustomMetadataMap["prial"]; } }
+    /// <summary>What the file says about itself, with its rules and its agent.</summary>
+    public XElement About { get; private set; }
+
+    /// <summary>Every option of the rules.</summary>
+    public XElement Rules { get { return About.Element("rules"); } }
 
     public Bot(string path)
     {
         // onnxruntime before 1.19 answers wrongly with memory patterns.
         var options = new SessionOptions { IntraOpNumThreads = 1, EnableMemoryPattern = false };
         session = new InferenceSession(path, options);
+        About = Json(session.ModelMetadata.CustomMetadataMap["prial"]);
+    }
+
+    /// <summary>JSON, read with what .NET, .NET Framework and Mono have without any package.</summary>
+    public static XElement Json(string line)
+    {
+        var bytes = Encoding.UTF8.GetBytes(line);
+        using (var reader = JsonReaderWriterFactory.CreateJsonReader(bytes, XmlDictionaryReaderQuotas.Max)) return XElement.Load(reader);
     }
 
     public Answer Decide(Decision given)
     {
-        int dealt = given.Cards.Length, players = given.Scores.Length;
-        var temperature = new DenseTensor<float>(new[] { given.Temperature }, new[] { 1 });
+        int dealt = (int)Rules.Element("cards_dealt"), players = (int)Rules.Element("players");
+        var warmth = new[] { given.Temperature ?? (float)About.Element("temperature") };
+        var temperature = new DenseTensor<float>(warmth, new[] { 1 });
         var inputs = new List<NamedOnnxValue>
         {
             Ints("cards", given.Cards, 1, dealt),
             Ints("given_up", given.GivenUp ?? None(dealt), 1, dealt),
             Ints("scores", given.Scores, 1, players),
-            Ints("target", new[] { given.Target }, 1),
+            Ints("target", new[] { given.Target ?? (int)Rules.Element("target") }, 1),
             Ints("dealer", new[] { given.Dealer }, 1),
             Ints("exchanges", given.Exchanges ?? None(players), 1, players),
             Ints("calls", given.Calls ?? None(players), 1, players),
@@ -95,29 +107,83 @@ public sealed class Bot : IDisposable
     }
 }
 
+/// <summary>What was asked for cannot be; the message is one line.</summary>
+public sealed class WordsException : Exception
+{
+    public WordsException(string message) : base(message) { }
+}
+
 public static class Program
 {
+    private const string Usage = @"A one-file bot played from C#: Microsoft.ML.OnnxRuntime, nothing of prial.
+
+Bot bot.onnx ""3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As"" 5 6 2       own cards; scores, own first
+Bot bot.onnx --check vectors.jsonl online-3                        prial export --vectors vectors.jsonl
+Bot bot.onnx --time 100 ""3c 3d 3s 8h 9h Th Jd Qs Kc 4d 4h 2s As""   milliseconds for a decision
+";
     private const string Ranks = "23456789TJQKA", Suits = "cdhs";
 
     private static int CardId(string text) { return 4 * Ranks.IndexOf(text[0]) + Suits.IndexOf(text[1]); }
 
     private static string CardText(int card) { return "" + Ranks[card / 4] + Suits[card % 4]; }
 
-    private static int[] CardIds(string text) { return text.Split(' ').Select(CardId).ToArray(); }
+    private static int[] CardIds(string text, XElement rules)
+    {
+        var cards = text.Split(new char[0], StringSplitOptions.RemoveEmptyEntries);
+        var wrong = cards.FirstOrDefault(card => card.Length != 2 || !Ranks.Contains(card[0]) || !Suits.Contains(card[1]));
+        if (wrong != null) throw new WordsException("cards: no card '" + wrong + "'; expected rank and suit, such as As Td 2c");
+        int dealt = (int)rules.Element("cards_dealt");
+        if (cards.Length != dealt) throw new WordsException("cards: expected " + dealt + ", got " + cards.Length);
+        return cards.Select(CardId).ToArray();
+    }
+
+    private static int Whole(string text, string what, int least)
+    {
+        int number;
+        if (text.Length < 10 && int.TryParse(text, NumberStyles.None, null, out number) && number >= least) return number;
+        throw new WordsException(what + ": expected a whole number from " + least + ", got '" + text + "'");
+    }
+
+    private static string Existing(string path)
+    {
+        if (!File.Exists(path)) throw new WordsException(path + ": no such file");
+        return path;
+    }
 
     public static int Main(string[] words)
     {
         CultureInfo.DefaultThreadCurrentCulture = CultureInfo.CurrentCulture = CultureInfo.InvariantCulture;
-        using (var bot = new Bot(words[0]))
+        var option = words.Length > 1 && words[1].StartsWith("--") ? words[1] : null;
+        if (words.Length < 2 || (option != null && ((option != "--check" && option != "--time") || words.Length != 4)))
         {
-            if (words[1] == "--check") return Check(bot, words[2], words[3]) ? 0 : 1;
-            if (words[1] == "--time") return Time(bot, int.Parse(words[2]), CardIds(words[3]));
-            var scores = words.Length > 2 ? words.Skip(2).Select(int.Parse).ToArray() : new[] { 0, 0, 0 };
-            var found = bot.Decide(new Decision { Cards = CardIds(words[1]), Scores = scores });
+            Console.Error.WriteLine(Usage);
+            return 1;
+        }
+        try
+        {
+            return Do(option, words) ? 0 : 1;
+        }
+        catch (WordsException wrong)
+        {
+            Console.Error.WriteLine(wrong.Message);
+            return 1;
+        }
+    }
+
+    private static bool Do(string option, string[] words)
+    {
+        using (var bot = new Bot(Existing(words[0])))
+        {
+            if (option == "--check") return Check(bot, words[2], words[3]);
+            if (option == "--time") return Time(bot, Whole(words[2], "--time", 1), CardIds(words[3], bot.Rules));
+            int players = (int)bot.Rules.Element("players");
+            var scores = words.Length > 2 ? words.Skip(2).Select(word => Whole(word, "scores", 0)).ToArray() : new int[players];
+            if (scores.Length != players) throw new WordsException("scores: expected " + players + ", got " + scores.Length);
+            var found = bot.Decide(new Decision { Cards = CardIds(words[1], bot.Rules), Scores = scores });
             Console.WriteLine("lay " + string.Join(" | ", found.Hands.Select(hand => string.Join(" ", hand.Select(CardText)))));
             Console.WriteLine("spare " + string.Join(" ", found.Spare.Select(CardText)));
             Console.WriteLine("chances " + string.Join(" ", found.Chances.Select(chance => chance.ToString("F2"))));
-            return found.Ok ? 0 : 1;
+            return found.Ok;
         }
     }
 
@@ -127,11 +193,14 @@ public static class Program
     /// </summary>
     private static bool Check(Bot bot, string path, string rulesId)
     {
-        var lines = File.ReadLines(path).Select(Json).ToList();
-        var rules = lines.First(line => Text(line, "kind") == "rules" && Text(line, "id") == rulesId).Element("options");
-        int players = (int)rules.Element("players"), target = (int)rules.Element("target");
+        var lines = File.ReadLines(Existing(path)).Select(Bot.Json).ToList();
+        var told = lines.FirstOrDefault(line => Text(line, "kind") == "rules" && Text(line, "id") == rulesId);
+        if (told == null) throw new WordsException(path + ": no rules '" + rulesId + "'");
+        if (told.Element("options").Elements().Any(one => Text(bot.Rules, one.Name.LocalName) != one.Value))
+            throw new WordsException(rulesId + ": not the rules that the bot was made for");
+        int players = (int)bot.Rules.Element("players");
         int done = 0, compared = 0, faults = 0;
-        var agent = Text(Json(bot.About), "agent");
+        var agent = Text(bot.About, "agent");
         foreach (var line in lines)
         {
             if (Text(line, "kind") != "position" || Text(line, "rules") != rulesId || Text(line, "phase") == "call") continue;
@@ -143,9 +212,9 @@ public static class Program
                 Cards = Texts(view, "cards").Select(CardId).ToArray(),
                 GivenUp = givenUp.Length > 0 ? givenUp : null,
                 Scores = Relative(view, "scores", seat),
-                Target = target,
                 Dealer = ((int)view.Element("dealer") - seat + players) % players,
                 Exchanges = Relative(view, "exchanges", seat),
+                Temperature = 0,
                 Seed = (int)line.Element("seed"),
             });
             done++;
@@ -171,25 +240,19 @@ public static class Program
         return faults == 0;
     }
 
-    private static int Time(Bot bot, int count, int[] cards)
+    private static bool Time(Bot bot, int count, int[] cards)
     {
         var taken = new List<double>();
+        int players = (int)bot.Rules.Element("players");
         for (int turn = 0; turn < count; turn++)
         {
             var watch = Stopwatch.StartNew();
-            bot.Decide(new Decision { Cards = cards, Scores = new[] { 0, 0, 0 } });
+            bot.Decide(new Decision { Cards = cards, Scores = new int[players] });
             taken.Add(watch.Elapsed.TotalMilliseconds);
         }
         taken.Sort();
         Console.WriteLine("median " + taken[count / 2].ToString("F1") + " ms, fastest " + taken[0].ToString("F1") + " ms of " + count);
-        return 0;
-    }
-
-    // JSON with what .NET, .NET Framework and Mono have without any package.
-    private static XElement Json(string line)
-    {
-        var bytes = Encoding.UTF8.GetBytes(line);
-        using (var reader = JsonReaderWriterFactory.CreateJsonReader(bytes, XmlDictionaryReaderQuotas.Max)) return XElement.Load(reader);
+        return true;
     }
 
     private static string Text(XElement line, string name) { return (string)line.Element(name); }

@@ -16,8 +16,36 @@ import onnxruntime as ort
 RANKS, SUITS = "23456789TJQKA", "cdhs"
 
 
+class WordsError(Exception):
+    """What was asked for cannot be; the message is one line."""
+
+
 def card_id(text):
     return 4 * RANKS.index(text[0]) + SUITS.index(text[1])
+
+
+def cards_of(text, rules):
+    """Card ids of words such as "3c Th"."""
+    cards = text.split()
+    for card in cards:
+        if len(card) != 2 or card[0] not in RANKS or card[1] not in SUITS:
+            raise WordsError(f"cards: no card '{card}'; expected rank and suit, such as As Td 2c")
+    if len(cards) != rules["cards_dealt"]:
+        raise WordsError(f"cards: expected {rules['cards_dealt']}, got {len(cards)}")
+    return [card_id(card) for card in cards]
+
+
+def whole(text, what, least=0):
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+    if number < least:
+        raise WordsError(f"{what}: expected a whole number from {least}, got '{text}'")
+    return number
+
+
+def existing(path):
+    if not Path(path).is_file():
+        raise WordsError(f"{path}: no such file")
+    return path
 
 
 def card_text(card):
@@ -66,8 +94,13 @@ def check(bot, path, rules_id):
     """
     agent = bot.about["agent"]
     faults, done, compared = [], 0, 0
-    positions = [json.loads(line) for line in Path(path).read_text(encoding="ascii").splitlines()]
-    for position in positions:
+    lines = [json.loads(line) for line in Path(existing(path)).read_text(encoding="ascii").splitlines()]
+    rules = next((line["options"] for line in lines if line["kind"] == "rules" and line["id"] == rules_id), None)
+    if rules is None:
+        raise WordsError(f"{path}: no rules '{rules_id}'")
+    if any(bot.rules[option] != value for option, value in rules.items()):
+        raise WordsError(f"{rules_id}: not the rules that the bot was made for")
+    for position in lines:
         if position["kind"] != "position" or position["rules"] != rules_id or position["phase"] == "call":
             continue
         view, seat = position["view"], position["view"]["seat"]
@@ -77,6 +110,7 @@ def check(bot, path, rules_id):
             dealer=(view["dealer"] - seat) % bot.rules["players"],
             given_up=[card_id(card) for card in view["given_up"]],
             exchanges=relative(view["exchanges"], seat),
+            temperature=0,
             seed=position["seed"],
         )
         done += 1
@@ -110,19 +144,21 @@ def measure(bot, count, cards):
 
 
 def main(*words):
-    if len(words) < 2:
+    option = words[1] if len(words) > 1 and words[1].startswith("--") else None
+    if len(words) < 2 or (option and (option not in {"--check", "--time"} or len(words) != 4)):
         print(__doc__, file=sys.stderr)
         return False
-    path, *words = words
-    bot = Bot(path)
-    if words[0] == "--check":
-        return check(bot, *words[1:])
-    if words[0] == "--time":
-        measure(bot, int(words[1]), [card_id(text) for text in words[2].split()])
+    path, first, *rest = words
+    bot = Bot(existing(path))
+    if option == "--check":
+        return check(bot, *rest)
+    if option == "--time":
+        measure(bot, whole(rest[0], "--time", 1), cards_of(rest[1], bot.rules))
         return True
-    cards, *scores = words
-    scores = [int(score) for score in scores] or [0] * bot.rules["players"]
-    found = bot.decide([card_id(text) for text in cards.split()], scores=scores)
+    scores = [whole(score, "scores") for score in rest] or [0] * bot.rules["players"]
+    if len(scores) != bot.rules["players"]:
+        raise WordsError(f"scores: expected {bot.rules['players']}, got {len(scores)}")
+    found = bot.decide(cards_of(first, bot.rules), scores=scores)
     hands = [" ".join(map(card_text, hand)) for hand in found["hands"] if hand[0] >= 0]
     print("lay", " | ".join(hands))
     print("spare", " ".join(card_text(card) for card in found["spare"] if card >= 0))
@@ -131,4 +167,7 @@ def main(*words):
 
 
 if __name__ == "__main__":
-    sys.exit(not main(*sys.argv[1:]))
+    try:
+        sys.exit(not main(*sys.argv[1:]))
+    except WordsError as error:
+        sys.exit(str(error))
