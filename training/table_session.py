@@ -178,7 +178,8 @@ class Session:
         if typed.lower() in ("n", "no"):
             self.terminal.write("The game is not saved.")
             return True
-        path = name if typed.lower() in ("", "y", "yes") else Path(typed)
+        # Whoever types quit again wants to be out, not a file of that name.
+        path = name if typed.lower() in ("", "y", "yes", "q", "quit") else Path(typed)
         if self._taken(path):
             self.terminal.write(f"There is a file {path} already. Nothing is saved; type quit again.")
             return False

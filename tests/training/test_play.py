@@ -214,6 +214,13 @@ def test_resumed_anywhere_it_is_the_same_game(preset: str, agent: str) -> None:
         assert str(again.record()) == str(unbroken.record()) == path.read_text()
 
 
+@pytest.mark.parametrize("word", ["quit", "q", "Quit"])
+def test_quit_twice_saves_under_the_offered_name(word: str) -> None:
+    result = play("--seed", "1", typed=f"quit\n{word}\n")
+    assert "To go on:\n  prial play --resume crash.record" in result.output
+    assert not Path(word).exists()
+
+
 def test_quit_offers_a_file_and_replaces_none() -> None:
     Path("crash.record").write_text("something else")
     result = play("--seed", "1", typed="quit\n\n")
