@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
+from messages import without_compiling
 from prial.envs import kernel_cache
 from prial.envs.kernel_cache import kernel
 from prial.envs.kernel_store import KernelStore
@@ -120,9 +121,8 @@ def test_no_room_on_the_disk(place: Path) -> None:
     code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))\n" + USE
     (value, hits, folder), error = run(place, code)
     assert (value, hits) == (65, 0)
-    assert error == (
-        f"compiled kernels cannot be kept, the next start compiles them again: {folder} takes no more\n"  # once
-    )
+    lost = f"compiled kernels cannot be kept, the next start compiles them again: {folder} takes no more"
+    assert without_compiling(error) == lost  # once; a busy machine is slow enough to tell of compiling
     assert kept(place) == []
     assert list(place.rglob("*.kernel-tmp")) == []
 
@@ -141,7 +141,8 @@ print(json.dumps([small.total(10), small.total.stats.cache_path]))
 """
     found, error = run(place, code)
     assert found == [65, None]
-    assert error == "compiled kernels cannot be kept, the next start compiles them again: there is no home folder\n"
+    lost = "compiled kernels cannot be kept, the next start compiles them again: there is no home folder"
+    assert without_compiling(error) == lost
 
 
 def test_numba_switched_off(place: Path) -> None:
@@ -153,7 +154,7 @@ def test_numba_switched_off(place: Path) -> None:
 def test_a_file_in_the_way_of_the_folder(place: Path) -> None:
     (place / "cache").write_text("", encoding="utf-8")
     (value, hits, folder), error = run(place)
-    assert (value, hits, error) == (65, 0, "")
+    assert (value, hits, without_compiling(error)) == (65, 0, "")
     assert Path(folder).is_relative_to(place)
     (value, hits, _), _ = run(place)
     assert (value, hits) == (65, 1)
