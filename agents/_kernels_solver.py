@@ -92,14 +92,16 @@ def card_features(cards: Any, given_up: Any, out: Any, start: Any, stop: Any) ->
 
 @kernel(nogil=True)
 def card_terms(features: Any, situations: Any, means: Any, axes: Any, terms: Any, start: Any, stop: Any) -> None:
-    """Write what the fit on known cards is linear in: 1, the place on each axis, and the products of two places.
+    """Write what the fit on known cards is linear in: 1, the place on each axis, and products of two of the first places.
 
     Args:
         features: float64 (rows, d). situations: int64 (rows,).
         means: float64 (situations, d). axes: float64 (situations, d, a).
-        terms: float64 (rows, 1 + a + a (a + 1) / 2), to be written.
+        terms: float64 (rows, 1 + a + p (p + 1) / 2), to be written, of the first p axes the products.
     """
-    a = axes.shape[2]
+    a, paired = axes.shape[2], 0
+    while 1 + a + paired * (paired + 1) // 2 < terms.shape[1]:
+        paired += 1
     for row in range(start, stop):
         mean, axis = means[situations[row]], axes[situations[row]]
         term = terms[row]
@@ -111,8 +113,8 @@ def card_terms(features: Any, situations: Any, means: Any, axes: Any, terms: Any
                 for j in range(a):
                     term[1 + j] += away * axis[i, j]
         at = 1 + a
-        for i in range(a):
-            for j in range(i, a):
+        for i in range(paired):
+            for j in range(i, paired):
                 term[at] = term[1 + i] * term[1 + j]
                 at += 1
 

@@ -1,10 +1,10 @@
 """Keep or exchange, by the chance to win the game: what `solver-fast` compares.
 
 **Keeping** is worth the best arrangement of the hand, on average over what those may still do who are asked later: each
-keeps as often as the policy itself does with as many kept before it. **Exchanging** is worth the best arrangement of a
-hand that is not known yet: the mean over sample hands at these scores and with this history, moved by the ranks that one
-gives up, which neither the new hand nor the others can hold (two linear fits over the sample). Both are valued as
-arrangements are; the exchange is taken where it is worth more.
+keeps as often as the policy itself does from the same scores with as many kept before it. **Exchanging** is worth the best
+arrangement of a hand that is not known yet. At even scores the table says what that is on average, by the hand that one
+gives up, which neither the new hand nor the others can hold; at other scores it is nearly a line in that, which a few sample
+hands give, valued as arrangements are at both. The exchange is taken where it is worth more.
 """
 
 from __future__ import annotations
@@ -19,18 +19,21 @@ from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.partitions import CandidateBatch
 from ..envs.crash.rules import CrashRules
-from ..envs.deals import DealStream
+from ..envs.crash.vector import CrashVectorEnv
 from .percentile import crash_weight
 from .percentile_table import arrangement_values, find_table
 from .protocol import Choices
+from .solver_contexts import Objective
+from .solver_situations import situations_of
+from .solver_table import NUM_FEATURES, SolverTable, needs_states
 
-__all__ = ["Exchanging"]
+__all__ = ["Exchanging", "placed", "sample_hands"]
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Values = Callable[[ViewBatch, CandidateBatch], Floats]
 _DEALT, _SAMPLE = 6144, 192
 _KEPT, _EXCHANGED, _UNKNOWN = 0, 1, -1
-_NUM_RANKS = 13
 
 
 class Exchanging:
@@ -38,8 +41,9 @@ class Exchanging:
 
     Args:
         rules: the rules; they have an exchange.
-        keeps: float64 (players,), how often a hand is kept, by how many others have kept theirs before.
+        table: what is known of them.
         values: of arrangements, (options, m), as `SolverFastPolicy.values`.
+        objective: what these values are.
 
     Raises:
         TableError: there is no percentile table for the rules.
@@ -48,25 +52,31 @@ class Exchanging:
     >>> from .solver_table import find_solver_table
     >>> rules = CrashRules.preset("bga")
     >>> table = find_solver_table(rules)
-    >>> exchanging = Exchanging(rules, table.keeps, SolverFastPolicy(rules, table).values)
-    >>> [0.2 < share < 0.6 for share in exchanging.keeps]
-    [True, True, True]
+    >>> exchanging = Exchanging(rules, table, SolverFastPolicy(rules, table).values)
+    >>> views = exchanging.samples.select(np.arange(3))
+    >>> exchanging.exchanging(views).shape
+    (3,)
+
+    Attributes:
+        samples: views of sample hands, at even scores.
+        given_up: hands that might have been given up for them, int8 (n, cards).
     """
 
-    def __init__(self, rules: CrashRules, keeps: Floats, values: Values) -> None:
+    def __init__(self, rules: CrashRules, table: SolverTable, values: Values, *, objective: Objective = "win") -> None:
         self.rules = rules
         self._values = values
-        self._worth: dict[tuple[int, ...], tuple[float, Floats]] = {}
-        self._at_even: dict[tuple[int, ...], tuple[Floats, float, Floats]] = {}
-        table, (views, given_up) = find_table(rules), _sample_hands(rules)
+        self._keeps = table.keeps
+        self._cap = table.cap
+        self._weights = table.exchange_win if objective == "win" else table.exchange_points
+        self._lines: dict[tuple[int, ...], tuple[float, float]] = {}
+        self._at_even: dict[tuple[int, ...], Floats] = {}
+        counts, (views, given_up) = find_table(rules), sample_hands(rules, _DEALT)
         found = views.undominated()
-        plain = arrangement_values(found, table.win_chances(), rules=rules, weight=crash_weight(rules))
+        plain = arrangement_values(found, counts.win_chances(), rules=rules, weight=crash_weight(rules))
         best = np.maximum.reduceat(plain, found.offsets[:-1])
         # Evenly spaced by what they are worth to `percentile`: few stand for many.
-        self._some = np.argsort(best, kind="stable")[_DEALT // _SAMPLE // 2 :: _DEALT // _SAMPLE]
-        self._hands, self._given_up = views, given_up
-        self._few = views.select(self._some)
-        self.keeps: tuple[float, ...] = tuple(keeps.tolist())
+        some = np.argsort(best, kind="stable")[_DEALT // _SAMPLE // 2 :: _DEALT // _SAMPLE]
+        self.samples, self.given_up = views.select(some), given_up[some]
 
     def choose(self, views: ViewBatch) -> Choices:
         """Return whether to exchange: bool (n,)."""
@@ -83,22 +93,42 @@ class Exchanging:
 
     def exchanging(self, views: ViewBatch) -> Floats:
         """Return what exchanging is worth: float64 (n,)."""
-        ranks = np.zeros((len(views), _NUM_RANKS))
-        np.add.at(ranks, (np.arange(len(views))[:, None], views.cards // 4), 1.0)
-        total = np.zeros(len(views))
-        n = self.rules.players
-        turn = (views.seat[:, None].astype(np.int64) + np.arange(n)) % n  # own seat first, then clockwise
+        from . import _kernels_solver as kernels
+
+        rules, n, size = self.rules, self.rules.players, len(views)
+        features = np.empty((size, NUM_FEATURES))
+        kernels.card_features(views.cards, np.full_like(views.cards, _UNKNOWN), features, 0, size)
+        turn = _turn(views, n)
         dealer = (views.dealer.astype(np.int64) - views.seat) % n
         scores = np.take_along_axis(views.scores, turn, axis=1)
+        total = np.zeros(size)
         for chance, exchanges in self._continuations(views, own=_EXCHANGED):
             said = np.take_along_axis(exchanges, turn, axis=1)
             keys = np.column_stack([dealer, scores, said]).astype(np.int64)
             different, inverse = np.unique(keys, axis=0, return_inverse=True)
-            known = [self._worth_of(tuple(key)) for key in different.tolist()]
-            means = np.array([mean for mean, _ in known])[inverse.reshape(-1)]
-            slopes = np.array([slope for _, slope in known])[inverse.reshape(-1)]
-            total += chance * (means + (ranks * slopes).sum(axis=1))
+            lines = np.array([self._line(tuple(key)) for key in different.tolist()])[inverse.reshape(-1)]
+            weights = self._weights[situations_of(rules, exchanges, views.dealer, views.seat)]
+            at_even = weights[:, 0] + (features * weights[:, 1:]).sum(axis=1)
+            total += chance * (lines[:, 0] + lines[:, 1] * at_even)
         return total
+
+    def keep_chances(self, views: ViewBatch, seats: Ints, before: Ints) -> Floats:
+        """Return how often others keep their hand, from the scores of views: float64 (n,).
+
+        Args:
+            views: any.
+            seats: who is asked, (n,).
+            before: how many will have kept theirs before, (n,).
+        """
+        n = self.rules.players
+        turn = (seats[:, None] + np.arange(n)) % n
+        needs = np.minimum(self.rules.target - np.take_along_axis(views.scores, turn, axis=1), self._cap)
+        keys = np.column_stack([needs[:, 0], np.sort(needs[:, 1:], axis=1)])
+        different, inverse = np.unique(keys, axis=0, return_inverse=True)
+        numbers = needs_states(self._cap, n)
+        states = np.array([numbers[tuple(key)] for key in different.tolist()], np.int64)[inverse.reshape(-1)]
+        chances: Floats = self._keeps[before, states]
+        return chances
 
     def _continuations(self, views: ViewBatch, *, own: int) -> list[tuple[Floats, npt.NDArray[np.int8]]]:
         """What will have been said once all have spoken, with the chance of each: float64 (n,), int8 (n, players)."""
@@ -106,12 +136,13 @@ class Exchanging:
         said = views.exchanges.copy()
         said[rows, views.seat] = own
         if n == 2:
-            other, keeps = 1 - views.seat.astype(np.int64), self.keeps[0]
+            other = 1 - views.seat.astype(np.int64)
+            keeps = self.keep_chances(views, other, np.zeros_like(other))
             choices = []
             for choice, chance in ((_KEPT, keeps), (_EXCHANGED, 1 - keeps)):
                 both = said.copy()
                 both[rows, other] = choice
-                choices.append((np.full(len(views), chance), both))
+                choices.append((chance, both))
             return choices
         if own == _EXCHANGED:
             return [(np.ones(len(views)), said)]  # nobody is asked after it
@@ -122,7 +153,7 @@ class Exchanging:
         for later in range(1, n):
             asked = place + later < n
             seat = (views.dealer.astype(np.int64) + 1 + np.minimum(place + later, n - 1)) % n
-            keeps = np.array(self.keeps)[np.minimum(place + later, n - 1)]
+            keeps = self.keep_chances(views, seat, np.minimum(place + later, n - 1))
             taken = so_far.copy()
             taken[rows[asked], seat[asked]] = _EXCHANGED
             found.append((np.where(asked, alive * (1 - keeps), 0.0), taken))
@@ -131,65 +162,45 @@ class Exchanging:
             so_far[rows[asked], seat[asked]] = _KEPT
         return [*found, (alive, so_far)]
 
-    def _worth_of(self, key: tuple[int, ...]) -> tuple[float, Floats]:
-        """Mean value of a hand after an exchange, and how it moves with each card given up, by rank (0 on average).
+    def _line(self, key: tuple[int, ...]) -> tuple[float, float]:
+        """What a hand after an exchange is worth, as a line in what it is worth at even scores: its place, and its slope.
 
-        The key: dealer, scores and what was said, by seats relative to the one that exchanges. At even scores all sample
-        hands are valued; elsewhere few, whose values are nearly a line in those at even scores, and the rest follows it.
+        The key: dealer, scores and what was said, by seats relative to the one that exchanges.
         """
-        known = self._worth.get(key)
+        known = self._lines.get(key)
         if known is None:
             n = self.rules.players
             dealer, scores, said = key[0], key[1 : 1 + n], key[1 + n :]
-            usual, mean, slopes = self._worth_at_even(dealer, said)
-            few = self._knowing(self._few, self._given_up[self._some], dealer, scores, said)
-            away = usual[self._some] - usual[self._some].mean()
-            line = float((few * away).sum() / (away**2).sum())
-            known = float(few.mean() + line * (mean - usual[self._some].mean())), line * slopes
-            self._worth[key] = known
+            usual = self._at_even.get((dealer, *said))
+            if usual is None:
+                usual = self._at_even[(dealer, *said)] = self._knowing(dealer, (0,) * n, said)
+            if not any(scores):
+                known = 0.0, 1.0
+            else:
+                here, away = self._knowing(dealer, scores, said), usual - usual.mean()
+                slope = float((here * away).sum() / (away**2).sum())
+                known = float(here.mean() - slope * usual.mean()), slope
+            self._lines[key] = known
         return known
 
-    def _worth_at_even(self, dealer: int, said: tuple[int, ...]) -> tuple[Floats, float, Floats]:
-        """Values of all sample hands at even scores, their mean, and how it moves with each card given up."""
-        known = self._at_even.get((dealer, *said))
-        if known is None:
-            rules, scores = self.rules, (0,) * self.rules.players
-            knowing = self._knowing(self._hands, self._given_up, dealer, scores, said)
-            best = self._best(_placed(self._hands, dealer, scores, said))
-            # A card that is not given up is in the new hand with this chance; one that is, is not.
-            chance_held = rules.cards_dealt / (len(rules.pack) - rules.cards_dealt)
-            slopes = self._slopes(self._given_up, knowing - best) - chance_held * self._slopes(self._hands.cards, best)
-            known = self._at_even[(dealer, *said)] = (knowing, float(knowing.mean()), slopes)
-        return known
-
-    def _knowing(
-        self,
-        hands: ViewBatch,
-        given_up: npt.NDArray[np.int8],
-        dealer: int,
-        scores: tuple[int, ...],
-        said: tuple[int, ...],
-    ) -> Floats:
-        """Value of each hand where another was given up for it: float64 (n,)."""
-        return self._best(replace(_placed(hands, dealer, scores, said), given_up=given_up))
+    def _knowing(self, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> Floats:
+        """Value of each sample hand where another was given up for it: float64 (n,)."""
+        return self._best(replace(placed(self.samples, dealer, scores, said), given_up=self.given_up))
 
     def _best(self, views: ViewBatch) -> Floats:
         found = views.undominated()
         best: Floats = np.maximum.reduceat(self._values(views, found).max(axis=0), found.offsets[:-1])
         return best
 
-    def _slopes(self, cards: npt.NDArray[np.int8], values: Floats) -> Floats:
-        """Least squares of values on how many cards of each rank there are, 0 on average over the pack."""
-        held = np.zeros((len(cards), _NUM_RANKS))
-        np.add.at(held, (np.arange(len(cards))[:, None], cards // 4), 1.0)
-        slopes = np.linalg.lstsq(held - held.mean(axis=0), values - values.mean(), rcond=None)[0]
-        in_pack = np.isin(np.arange(_NUM_RANKS), np.array(self.rules.pack) // 4)
-        centred: Floats = np.where(in_pack, slopes - slopes[in_pack].mean(), 0.0)
-        return centred
+
+def _turn(views: ViewBatch, players: int) -> Ints:
+    """Seats clockwise, the view's own first: int64 (n, players)."""
+    turn: Ints = (views.seat[:, None].astype(np.int64) + np.arange(players)) % players
+    return turn
 
 
-def _placed(hands: ViewBatch, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> ViewBatch:
-    """The same hands with this dealer, at these scores, after this was said."""
+def placed(hands: ViewBatch, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> ViewBatch:
+    """Return the same hands of seat 0 with this dealer, at these scores, after this was said."""
     size = len(hands)
     return replace(
         hands,
@@ -199,26 +210,28 @@ def _placed(hands: ViewBatch, dealer: int, scores: tuple[int, ...], said: tuple[
     )
 
 
-def _sample_hands(rules: CrashRules) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
-    """Views of hands, and hands given up for them: the first two of deals 0, 1, ... of seed 0."""
-    stream = DealStream(0)
-    size = rules.cards_dealt
-    dealt = [stream.shuffle(rules.pack, deal=deal, count=2 * size) for deal in range(_DEALT)]
-    cards, given_up = np.sort(np.array(dealt, np.int8).reshape(_DEALT, 2, size), axis=2).transpose(1, 0, 2)
-    cards = np.ascontiguousarray(cards)
-    nobody = np.full((_DEALT, rules.players), _UNKNOWN, np.int8)
+def sample_hands(rules: CrashRules, count: int) -> tuple[ViewBatch, npt.NDArray[np.int8]]:
+    """Return views of hands of seat 0, and hands given up for them: the first two of the first deals of tables 0, 1, ...
+
+    >>> views, given_up = sample_hands(CrashRules.preset("bga"), 2)
+    >>> len(views), given_up.shape
+    (2, (2, 13))
+    """
+    dealt = CrashVectorEnv(count, rules, seed=0, episode="round", autoreset=False, threads=1).column("cards")
+    cards, given_up = np.ascontiguousarray(dealt[:, 0]), np.ascontiguousarray(dealt[:, 1])
+    nobody = np.full((count, rules.players), _UNKNOWN, np.int8)
     views = ViewBatch(
         rules=rules,
-        seat=np.zeros(_DEALT, np.int8),
-        phase=np.full(_DEALT, Phase.ARRANGE, np.int8),
-        dealer=np.zeros(_DEALT, np.int8),
-        to_act=np.ones(_DEALT, np.int8),
-        rounds_played=np.zeros(_DEALT, np.int32),
-        scores=np.zeros((_DEALT, rules.players), np.int32),
+        seat=np.zeros(count, np.int8),
+        phase=np.full(count, Phase.ARRANGE, np.int8),
+        dealer=np.zeros(count, np.int8),
+        to_act=np.ones(count, np.int8),
+        rounds_played=np.zeros(count, np.int32),
+        scores=np.zeros((count, rules.players), np.int32),
         cards=cards,
         given_up=np.full_like(cards, _UNKNOWN),
         exchanges=nobody,
         calls=nobody.copy(),
-        laid=np.full(_DEALT, _UNKNOWN, np.int32),
+        laid=np.full(count, _UNKNOWN, np.int32),
     )
-    return views, np.ascontiguousarray(given_up)
+    return views, given_up

@@ -51,7 +51,7 @@ class SolverFastPolicy(BaseAgent):
         self.table = table
         self._contexts = Contexts(rules, table, objective=objective)
         self._threads = threads
-        self._exchanging = Exchanging(rules, table.keeps, self.values) if rules.has_exchange else None
+        self._exchanging = Exchanging(rules, table, self.values, objective=objective) if rules.has_exchange else None
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the arrangement worth most, the first of equals: int32 (n,)."""

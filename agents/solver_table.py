@@ -11,11 +11,18 @@ all opponents' hands are, which is more or less than the product: they share one
   as the cap), apart for those who kept a hand;
 - the cards one knows (own and given up), which no opponent holds, move `all_below`. In each situation the strongest axes are
   found of a linear fit on how many cards of each rank are known, whether two, three and four, the sizes of the suits, and
-  how many runs, running flushes and flushes the rest could make (`card_axes`). The places on these axes and the products
-  of any two of them (`card_weights`) then make a fit of the second order, in its strongest directions (`card_basis`).
+  how many runs, running flushes and flushes the rest could make (`card_axes`). The places on these axes, and the products
+  of any two of the first of them (`card_weights`), then make a fit of the second order, in its strongest directions
+  (`card_basis`).
 
 **How positions hang together.** ``pair_weak`` says how much more often than if independent all opponents' hands are weak at
 two neighbouring positions, by how weak at either; ``pair_same``, how much likelier the same opponent wins both than another.
+
+**The exchange.** ``keeps`` says how often others keep their hand; ``exchange_win`` and ``exchange_points``, what exchanging
+is worth at even scores by the hand that one gives up, linear in the same features of it.
+
+A table for rules that differ from those of another in what is paid alone (a call, say) can rest on that one, its `base`:
+what cards say and how positions hang together are then the base's, and everything else its own.
 
 Sources: match equity as in backgammon (Kazaross and others); card removal as in poker; the fits are ours.
 """
@@ -46,6 +53,7 @@ __all__ = [
     "NUM_RANKS",
     "NUM_RUNS",
     "NUM_SUITS",
+    "OF_BASE",
     "PAIR_GRID",
     "SOLVER_TABLE_FORMAT",
     "SolverTable",
@@ -59,7 +67,7 @@ __all__ = [
     "solver_options",
 ]
 
-SOLVER_TABLE_FORMAT = 3
+SOLVER_TABLE_FORMAT = 4
 NUM_RANKS, NUM_SUITS, NUM_RUNS = 13, 4, 12
 NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + 2 * NUM_RUNS + NUM_RANKS + NUM_SUITS
 """How many figures tell what a player knows of the pack (`_kernels_solver.card_features`)."""
@@ -71,13 +79,17 @@ _LEFT_OUT = ("name", "max_rounds")
 Floats = npt.NDArray[np.float64]
 
 
-def num_terms(axes: int) -> int:
-    """Return how many terms a fit on known cards has: 1, the place on each axis, and the product of any two.
+def num_terms(axes: int, paired: int) -> int:
+    """Return how many terms a fit on known cards has: 1, the place on each axis, and the products of any two of the first.
 
-    >>> num_terms(2)
-    6
+    Args:
+        axes: how many.
+        paired: how many of them make products.
+
+    >>> num_terms(3, 2)
+    7
     """
-    return 1 + axes + axes * (axes + 1) // 2
+    return 1 + axes + paired * (paired + 1) // 2
 
 
 class SolverTableError(ValueError):
@@ -128,7 +140,11 @@ class SolverTable:
     Attributes:
         options: as `solver_options` gives them.
         equity: winning chances by score.
-        keeps: float64 (players,), how often a hand is kept, by how many others have kept theirs before; 0 without exchange.
+        keeps: float64 (players, states), how often a hand is kept, by how many others have kept theirs before, and by the
+            state of who is asked, as `needs_states` numbers them; 0 without exchange.
+        exchange_win, exchange_points: float64 (situations, 1 + features), what exchanging is worth at even scores, in win
+            share and in points: a constant and the weight of each feature of the hand given up; 0 where one has not
+            exchanged.
         below: float64 (situations, others, hands, 743), others clockwise; one for all of them without an exchange.
         all_below: float64 (situations, hands, 743).
         cap: largest need told apart.
@@ -136,16 +152,20 @@ class SolverTable:
         score_basis: float64 (a, hands, 743).
         card_means: float64 (situations, features), subtracted from the features of known cards.
         card_axes: float64 (situations, features, d).
-        card_weights: float64 (situations, 1 + d + d (d + 1) / 2, k), of 1, the places on the axes, and their products.
+        card_weights: float64 (situations, 1 + d + p (p + 1) / 2, k), of 1, the places on the axes, and the products of any
+            two of the first p.
         card_basis: float64 (hands, 743, k).
         pair_weak: float64 (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1), added to the product of two chances.
         pair_same: float64 (situations, hands - 1), 1 for as likely.
         about: how it was made, in JSON values.
+        base: name of the table that ships whose card and pair figures these are; None where they are its own.
     """
 
     options: Mapping[str, Any]
     equity: EquityTable
     keeps: Floats
+    exchange_win: Floats
+    exchange_points: Floats
     below: Floats
     all_below: Floats
     cap: int
@@ -158,6 +178,7 @@ class SolverTable:
     pair_weak: Floats
     pair_same: Floats
     about: Mapping[str, Any]
+    base: str | None = None
 
     def fits(self, rules: CrashRules) -> bool:
         """Return whether it was made for such rules."""
@@ -201,13 +222,18 @@ class SolverTable:
             "about": dict(self.about),
             "cap": self.cap,
             "equity": base64.b64encode(self.equity.to_bytes()).decode("ascii"),
-            **{name: _packed(name, getattr(self, name)) for name in _ARRAYS},
+            **({} if self.base is None else {"base": self.base}),
+            **{
+                name: _packed(name, getattr(self, name)) for name in _ARRAYS if self.base is None or name not in OF_BASE
+            },
         }
         return json.dumps(content, indent=1) + "\n"
 
 
 _ARRAYS = (
     "keeps",
+    "exchange_win",
+    "exchange_points",
     "below",
     "all_below",
     "by_score",
@@ -219,6 +245,8 @@ _ARRAYS = (
     "pair_weak",
     "pair_same",
 )
+OF_BASE = ("card_means", "card_axes", "card_weights", "card_basis", "pair_weak", "pair_same")
+"""What a table takes from its base."""
 
 
 def _rising(curve: Floats) -> Floats:
@@ -270,17 +298,7 @@ def read_solver_table(text: str, where: str) -> SolverTable:
     try:
         content = json.loads(text)
         found = content["format"]
-        table = (
-            None
-            if found != SOLVER_TABLE_FORMAT
-            else SolverTable(
-                options=content["options"],
-                equity=EquityTable.from_bytes(base64.b64decode(content["equity"], validate=True), where),
-                cap=content["cap"],
-                about=dict(content["about"]),
-                **{name: _unpacked(content, name) for name in _ARRAYS},
-            )
-        )
+        table = None if found != SOLVER_TABLE_FORMAT else _read(content, where)
         if table is not None:
             _check_shapes(table)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
@@ -288,6 +306,28 @@ def read_solver_table(text: str, where: str) -> SolverTable:
     if table is None:
         raise SolverTableError(f"{where} has format {found!r}; this version reads format {SOLVER_TABLE_FORMAT}")
     return table
+
+
+def _read(content: Mapping[str, Any], where: str) -> SolverTable:
+    name = content.get("base")
+    arrays: dict[str, Floats] = {}
+    if name is not None:
+        file = shipped_solver_tables().get(str(name))
+        if file is None or file.name == where:
+            raise ValueError(f"base: expected one of {', '.join(shipped_solver_tables())}, got {name!r}")
+        base = _shipped(file)
+        if base.base is not None:
+            raise ValueError(f"base: expected a table with figures of its own, {name!r} has none")
+        arrays = {one: getattr(base, one) for one in OF_BASE}
+    return SolverTable(
+        options=content["options"],
+        equity=EquityTable.from_bytes(base64.b64decode(content["equity"], validate=True), where),
+        cap=content["cap"],
+        about=dict(content["about"]),
+        base=name,
+        **arrays,
+        **{one: _unpacked(content, one) for one in _ARRAYS if one not in arrays},
+    )
 
 
 def _check_shapes(table: SolverTable) -> None:
@@ -304,14 +344,16 @@ def _check_shapes(table: SolverTable) -> None:
     states = table.cap * math.comb(table.cap + rules.players - 2, rules.players - 1)
     a, d, k = (array.shape[-1] for array in (table.by_score, table.card_axes, table.card_basis))
     wanted = {
-        "keeps": (rules.players,),
+        "keeps": (rules.players, states),
+        "exchange_win": (situations, 1 + NUM_FEATURES),
+        "exchange_points": (situations, 1 + NUM_FEATURES),
         "card_means": (situations, NUM_FEATURES),
         "below": (situations, others, hands, _CUTS),
         "all_below": (situations, hands, _CUTS),
         "by_score": (groups, states, a),
         "score_basis": (a, hands, _CUTS),
         "card_axes": (situations, NUM_FEATURES, d),
-        "card_weights": (situations, num_terms(d), k),
+        "card_weights": (situations, *table.card_weights.shape[1:2], k),
         "card_basis": (hands, _CUTS, k),
         "pair_weak": (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1),
         "pair_same": (situations, hands - 1),
@@ -319,6 +361,8 @@ def _check_shapes(table: SolverTable) -> None:
     for name, shape in wanted.items():
         if getattr(table, name).shape != shape:
             raise ValueError(f"{name}: expected {shape}, got {getattr(table, name).shape}")
+    if table.card_weights.shape[1] not in {num_terms(d, paired) for paired in range(d + 1)}:
+        raise ValueError(f"card_weights: expected a weight for 1, {d} axes and products of some of them")
 
 
 @cache

@@ -33,18 +33,21 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
             for score in set(state.tolist()):
                 shares[state == score, number] = shares[state == score, number].mean()
     cap = min(3, rules.target)
+    numbers = len(needs_states(cap, rules.players))
     return SolverTable(
         options=solver_options(rules),
         equity=EquityTable.known(rules, shares),
-        keeps=generator.uniform(0.2, 0.6, rules.players) if rules.has_exchange else np.zeros(rules.players),
+        keeps=generator.uniform(0.2, 0.6, (rules.players, numbers)) * rules.has_exchange,
+        exchange_win=generator.normal(0.0, 0.01, (situations, 1 + NUM_FEATURES)) * rules.has_exchange,
+        exchange_points=generator.normal(0.0, 0.1, (situations, 1 + NUM_FEATURES)) * rules.has_exchange,
         below=below,
         all_below=independent ** (0.9 if rules.players > 2 else 1.0),
         cap=cap,
-        by_score=np.zeros((groups, len(needs_states(cap, rules.players)), 1)),
+        by_score=np.zeros((groups, numbers, 1)),
         score_basis=np.zeros((1, hands, 743)),
         card_means=np.zeros((situations, NUM_FEATURES)),
         card_axes=np.zeros((situations, NUM_FEATURES, 1)),
-        card_weights=np.zeros((situations, num_terms(1), 1)),
+        card_weights=np.zeros((situations, num_terms(1, 1), 1)),
         card_basis=np.zeros((hands, 743, 1)),
         pair_weak=generator.uniform(-0.05, 0.1, (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1)),
         pair_same=generator.uniform(0.8, 3.0, (situations, hands - 1)),

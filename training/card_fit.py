@@ -2,8 +2,8 @@
 
 For each situation, what is fitted is whether the strongest hand of the others at a position is below a strength, for every
 position and strength at once. A linear fit on the features of the known cards (`_kernels_solver.card_features`) says which
-axes matter most; the second fit is on the places on these axes and their products. Its slopes, over all situations together,
-are kept in their strongest directions.
+axes matter most; the second fit is on the places on these axes and the products of the first of them. Its slopes, over all
+situations together, are kept in their strongest directions.
 
 Source: reduced-rank regression (Izenman, "Reduced-rank regression for the multivariate linear model", 1975).
 """
@@ -22,10 +22,11 @@ __all__ = ["CardFit", "CardSample", "fit_known_cards"]
 
 Floats = npt.NDArray[np.float64]
 _CUTS = 743
-_AXES, _DIRECTIONS = 16, 40
+_AXES, _DIRECTIONS = 40, 40
+_PAIRED, _PAIRED_OF_FEW = 16, 32  # axes that make products; where there are few situations, with many samples each
+_FEW_SITUATIONS = 4
 _AT_ONCE = 50_000  # rows of features
 _USABLE = 1e-5  # of the largest variance: directions with less are the same feature twice
-_FEW = 1000  # samples at which a slope is as much noise as signal
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -67,9 +68,10 @@ def fit_known_cards(samples: Sequence[CardSample], *, hands: int) -> CardFit:
     >>> sample = CardSample(cards=cards, given_up=np.full_like(cards, -1), laid=np.where(aces > 1, 100, 300)[:, None])
     >>> fit = fit_known_cards([sample], hands=1)
     >>> fit.axes.shape, fit.basis.shape[:2], fit.explained > 0.999
-    ((1, 98, 16), (1, 743), True)
+    ((1, 98, 40), (1, 743), True)
     """
     situations = len(samples)
+    size = num_terms(_AXES, _PAIRED_OF_FEW if 1 < situations <= _FEW_SITUATIONS else _PAIRED)
     means, axes = np.zeros((situations, NUM_FEATURES)), np.zeros((situations, NUM_FEATURES, _AXES))
     fits: list[tuple[Floats, Floats, Floats]] = []
     for number, sample in enumerate(samples):
@@ -77,13 +79,13 @@ def fit_known_cards(samples: Sequence[CardSample], *, hands: int) -> CardFit:
         _, _, across = np.linalg.svd(slopes, full_matrices=False)
         strongest = across[:_AXES].T
         means[number], axes[number, :, : strongest.shape[1]] = mean, spread @ strongest
-        fits.append(_regressed(sample, hands, _terms_of(sample, means[number], axes[number]), num_terms(_AXES) - 1))
+        fits.append(_regressed(sample, hands, _terms_of(sample, means[number], axes[number], size), size - 1))
     sizes = np.array([len(sample.laid) for sample in samples])
     shares = np.sqrt(sizes / max(1, sizes.sum()))
     stacked = np.concatenate([share * slopes for share, (_, _, slopes) in zip(shares, fits, strict=True)], axis=1)
     basis, lengths, _ = np.linalg.svd(stacked, full_matrices=False)
     basis = np.pad(basis, ((0, 0), (0, max(0, _DIRECTIONS - basis.shape[1]))))[:, :_DIRECTIONS]
-    weights = np.zeros((situations, num_terms(_AXES), _DIRECTIONS))
+    weights = np.zeros((situations, size, _DIRECTIONS))
     for number, (mean, spread, slopes) in enumerate(fits):
         weights[number, 1:] = spread @ (basis.T @ slopes).T
         weights[number, 0] = -mean @ weights[number, 1:]
@@ -108,14 +110,14 @@ def _features_of(sample: CardSample) -> Callable[[slice], Floats]:
     return features
 
 
-def _terms_of(sample: CardSample, means: Floats, axes: Floats) -> Callable[[slice], Floats]:
+def _terms_of(sample: CardSample, means: Floats, axes: Floats, size: int) -> Callable[[slice], Floats]:
     from ..agents import _kernels_solver as kernels
 
     features_of = _features_of(sample)
 
     def terms(rows: slice) -> Floats:
         features = features_of(rows)
-        found = np.empty((len(features), num_terms(axes.shape[1])))
+        found = np.empty((len(features), size))
         kernels.card_terms(features, np.zeros(len(features), np.int64), means[None], axes[None], found, 0, len(found))
         return found[:, 1:]
 
@@ -127,7 +129,7 @@ def _regressed(
 ) -> tuple[Floats, Floats, Floats]:
     """Least squares of "less than strength s is laid" on regressors.
 
-    Slopes from few samples are shrunk, since they are noise for the most part.
+    Slopes are shrunk, each by how much of its size is noise as expected (James and Stein, 1961): more where samples are few.
 
     Args:
         sample: what was laid.
@@ -160,5 +162,8 @@ def _regressed(
     counts = np.stack([np.bincount(sample.laid[:, hand], minlength=_CUTS - 1) for hand in range(hands)])
     centred = sums - counts[:, :, None] * mean
     slopes = np.zeros((hands, _CUTS, spread.shape[1]))
-    slopes[:, 1:] = np.cumsum(centred, axis=1) @ spread / (count + _FEW)
-    return mean, spread, slopes.reshape(hands * _CUTS, -1)
+    slopes[:, 1:] = np.cumsum(centred, axis=1) @ spread / count
+    below = np.cumsum(counts, axis=1) / count
+    noise = float((below * (1.0 - below)).sum()) / count
+    flat = slopes.reshape(hands * _CUTS, -1)
+    return mean, spread, flat * np.maximum(0.0, 1.0 - noise / np.maximum((flat**2).sum(axis=0), 1e-30))

@@ -32,7 +32,7 @@ Ints = npt.NDArray[np.int64]
 
 _ROOM = 4_000_000  # pairs of classes looked at at once
 _SAME = 1e-5  # of the largest spread: columns that tell nothing apart
-_AXES = 16  # of a linear fit, for one of the second order; as in the tables of `solver-fast`
+_AXES = 16  # of a linear fit, that make products; as many do in the tables of `solver-fast`
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -10,7 +10,7 @@ import pytest
 from prial import agents
 from prial.agents.solver_exchange import Exchanging
 from prial.agents.solver_fast import SolverFastPolicy
-from prial.agents.solver_table import find_solver_table
+from prial.agents.solver_table import SolverTable, find_solver_table, needs_index
 from prial.envs.crash.game import Game, Phase
 from prial.envs.crash.observation import PlayerView, ViewBatch, view_of
 from prial.envs.crash.rules import CrashRules
@@ -33,7 +33,14 @@ def exchange_views(rules: CrashRules, count: int) -> list[PlayerView]:
     return views
 
 
-def continuations(view: PlayerView, own: int, keeps: tuple[float, ...]) -> dict[Said, float]:
+def keep_chance(table: SolverTable, view: PlayerView, seat: int, before: int) -> float:
+    """How often a seat keeps its hand, by the scores and how many kept before."""
+    n = view.rules.players
+    scores = tuple(view.scores[(seat + away) % n] for away in range(n))
+    return float(table.keeps[before, needs_index(scores, view.rules.target, table.cap)])
+
+
+def continuations(view: PlayerView, own: int, table: SolverTable) -> dict[Said, float]:
     """What all will have said, by walking through the turn order as RULES section 3 has it."""
     n = view.rules.players
     order = [(view.dealer + 1 + place) % n for place in range(n)]
@@ -42,7 +49,8 @@ def continuations(view: PlayerView, own: int, keeps: tuple[float, ...]) -> dict[
     if n == 2:
         other = 1 - view.seat
         outcomes = {}
-        for choice, chance in ((0, keeps[0]), (1, 1 - keeps[0])):
+        keeps = keep_chance(table, view, other, 0)
+        for choice, chance in ((0, keeps), (1, 1 - keeps)):
             both = list(said)
             both[other] = choice
             outcomes[tuple(both)] = chance
@@ -53,8 +61,8 @@ def continuations(view: PlayerView, own: int, keeps: tuple[float, ...]) -> dict[
         if 1 in so_far or place == n:
             found[tuple(so_far)] = found.get(tuple(so_far), 0.0) + chance
             return
-        kept = sum(choice == 0 for choice in so_far)
-        for choice, weight in ((0, keeps[kept]), (1, 1 - keeps[kept])):
+        keeps = keep_chance(table, view, order[place], sum(choice == 0 for choice in so_far))
+        for choice, weight in ((0, keeps), (1, 1 - keeps)):
             then = list(so_far)
             then[order[place]] = choice
             walk(place + 1, then, chance * weight)
@@ -63,11 +71,17 @@ def continuations(view: PlayerView, own: int, keeps: tuple[float, ...]) -> dict[
     return found
 
 
+def moved_by_score(table: SolverTable) -> SolverTable:
+    """The table with other chances to keep at every score."""
+    return replace(table, keeps=np.random.default_rng(1).uniform(0.1, 0.9, table.keeps.shape))
+
+
 @pytest.mark.parametrize("own", [0, 1])
 @pytest.mark.parametrize("players", [2, 3])
 def test_what_others_may_still_say(players: int, own: int) -> None:
     rules = CrashRules.preset("bga", players=players)
-    exchanging = policy_of(rules)._exchanging
+    table = moved_by_score(find_solver_table(rules))
+    exchanging = SolverFastPolicy(rules, table)._exchanging
     assert exchanging is not None
     views = exchange_views(rules, 8)
     ways = exchanging._continuations(ViewBatch.of(views), own=own)
@@ -77,7 +91,7 @@ def test_what_others_may_still_say(players: int, own: int) -> None:
             if chance[row] > 0:
                 key = tuple(said[row].tolist())
                 found[key] = found.get(key, 0.0) + float(chance[row])
-        assert found == pytest.approx(continuations(view, own, exchanging.keeps))
+        assert found == pytest.approx(continuations(view, own, table))
 
 
 def test_keeping_is_the_mean_of_the_best_over_what_may_be_said() -> None:
@@ -89,7 +103,7 @@ def test_keeping_is_the_mean_of_the_best_over_what_may_be_said() -> None:
     kept = exchanging.keeping(ViewBatch.of(views))
     for row, view in enumerate(views):
         total = 0.0
-        for said, chance in continuations(view, 0, exchanging.keeps).items():
+        for said, chance in continuations(view, 0, policy.table).items():
             one = replace(
                 view, exchanges=tuple(None if choice < 0 else bool(choice) for choice in said), phase=Phase.ARRANGE
             )
@@ -117,12 +131,12 @@ def test_exchanging_is_about_the_mean_over_hands_from_the_unseen_cards(hand: str
     rng = np.random.default_rng(1)
     hands = np.sort(rng.permuted(np.tile(rest, (4000, 1)), axis=1)[:, :13], axis=1).astype(np.int8)
     total = 0.0
-    for said, chance in continuations(view, 1, exchanging.keeps).items():
+    for said, chance in continuations(view, 1, policy.table).items():
         batch = ViewBatch.of([replace(view, exchanges=tuple(bool(choice) for choice in said))] * len(hands))
         batch = replace(batch, cards=hands, given_up=np.tile(np.array(own, np.int8), (len(hands), 1)), _found=[])
         found = batch.undominated()
         total += chance * np.maximum.reduceat(policy.values(batch, found).max(axis=0), found.offsets[:-1]).mean()
-    assert estimated == pytest.approx(total, abs=0.05)  # linear fits; 0.013 is the usual error
+    assert estimated == pytest.approx(total, abs=0.03)  # a fit, and moved by what was really brought; 0.01 is usual
 
 
 def _cards(text: str) -> tuple:  # type: ignore[type-arg]

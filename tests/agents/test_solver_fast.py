@@ -30,7 +30,7 @@ from prial.envs.crash.observation import PlayerView, ViewBatch, view_of
 from prial.envs.crash.partitions import candidates_of
 from prial.envs.crash.rules import CrashRules
 from prial.envs.crash.scoring import settle_round
-from prial.training.solver_tables import standard_solver_rules
+from prial.training.solver_sizes import standard_solver_rules
 from solver_samples import random_table
 
 RULES = [
@@ -344,7 +344,10 @@ def test_a_table_survives_its_file() -> None:
         (lambda c: c.update(equity="AAAA"), "winning chances"),
         (lambda c: c.update(options={"players": 3}), "options"),
         (lambda c: c.update(cap=7.9), "cap: expected a whole number"),
-        (lambda c: c.update(cap=10**9), "by_score: expected"),
+        (lambda c: c.update(cap=10**9), "keeps: expected"),
+        (lambda c: c["keeps"].update(c["all_below"]), "keeps: expected"),
+        (lambda c: c["exchange_win"].update(c["card_means"]), "exchange_win: expected"),
+        (lambda c: c["card_weights"].update(c["card_means"]), "card_weights: expected"),
         (lambda c: c.update(cap=True), "cap: expected a whole number"),
         (lambda c: c.update(about=None), "is no solver table"),
         (lambda c: c["below"].update(scale=float("nan")), "below: expected a scale"),

@@ -66,17 +66,18 @@ def test_features_equal_those_of_a_slow_twin(swapped: bool) -> None:
     assert (first == found[:, :44]).all()
 
 
-def test_terms_and_places_equal_matrix_products() -> None:
+@pytest.mark.parametrize("paired", [0, 2, 4])
+def test_terms_and_places_equal_matrix_products(paired: int) -> None:
     rng = np.random.default_rng(5)
     features, situations = rng.normal(size=(9, 7)), rng.integers(0, 3, 9)
     means, axes = rng.normal(size=(3, 7)), rng.normal(size=(3, 7, 4))
-    terms, weights = np.empty((9, num_terms(4))), rng.normal(size=(3, num_terms(4), 5))
+    terms, weights = np.empty((9, num_terms(4, paired))), rng.normal(size=(3, num_terms(4, paired), 5))
     places = np.empty((9, 5))
     kernels.card_terms(features, situations, means, axes, terms, 0, 9)
     kernels.card_places(terms, situations, weights, places, 0, 9)
     for row, situation in enumerate(situations):
         on_axes = (features[row] - means[situation]) @ axes[situation]
-        products = [on_axes[i] * on_axes[j] for i in range(4) for j in range(i, 4)]
+        products = [on_axes[i] * on_axes[j] for i in range(paired) for j in range(i, paired)]
         np.testing.assert_allclose(terms[row], [1.0, *on_axes, *products])
         np.testing.assert_allclose(places[row], terms[row] @ weights[situation])
 

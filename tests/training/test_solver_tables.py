@@ -12,24 +12,22 @@ from typer.testing import CliRunner
 
 from prial import agents
 from prial.agents.solver_fast import SolverFastPolicy
-from prial.agents.solver_table import find_solver_table, needs_states, read_solver_table
+from prial.agents.solver_table import (
+    OF_BASE,
+    SolverTableError,
+    find_solver_table,
+    needs_states,
+    read_solver_table,
+    shipped_solver_tables,
+)
 from prial.envs.crash.game import Game
 from prial.envs.crash.observation import view_of
 from prial.envs.crash.partitions import candidates_of
 from prial.envs.crash.rules import CrashRules
 from prial.training.cli import app
-from prial.training.solver_tables import (
-    SHIPPED_SIZES,
-    SolverSizes,
-    _curves,
-    _with_cards,
-    _with_scores,
-    make_solver_table,
-    solver_command,
-    standard_solver_rules,
-    survey,
-    write_solver_table,
-)
+from prial.training.solver_sizes import SHIPPED_SIZES, SolverSizes, solver_command, standard_solver_rules
+from prial.training.solver_survey import survey
+from prial.training.solver_tables import _curves, _with_cards, _with_scores, make_solver_table, write_solver_table
 from solver_samples import moved_by_cards
 
 # Six cards and two hands: rounds are cheap, and there is a percentile table only for what ships, so the rules are bga's.
@@ -119,6 +117,48 @@ def test_tables_ship_as_the_command_makes_them(name: str) -> None:
     """`prial tables solver --all` takes the sizes that the files say they were made with."""
     table = find_solver_table(standard_solver_rules()[name])
     assert table.about["command"] == solver_command(standard_solver_rules()[name], sizes=SHIPPED_SIZES[name], seed=1)
+
+
+def test_a_table_on_another_takes_what_cards_say_and_counts_the_rest(tmp_path: Path) -> None:
+    rules = CrashRules.preset("traditional", players=2, crash_call="optional", target=3)
+    base = find_solver_table(CrashRules.preset("traditional", players=2))
+    sizes = SolverSizes(rounds=20, deals=500, iterations=1, base="traditional-2")
+    table = make_solver_table(rules, sizes=sizes, seed=2)
+    for name in OF_BASE:
+        assert (getattr(table, name) == getattr(base, name)).all()
+    assert not (table.below == base.below).all()
+    file = tmp_path / "calls.json"
+    write_solver_table(table, file)
+    assert file.stat().st_size < 60_000
+    again = read_solver_table(file.read_text(encoding="utf-8"), "calls.json")
+    assert again.base == "traditional-2"
+    assert (again.card_weights == base.card_weights).all()
+    assert again.about["command"] == solver_command(rules, sizes=sizes, seed=2)
+    assert "--base traditional-2" in again.about["command"]
+    agents.check_agent(agents.make("solver-fast", table=file), rules=rules, games=2)
+
+
+@pytest.mark.parametrize(
+    ("base", "told"),
+    [("nothing", "no table 'nothing'; those that ship: bga-2"), ("online-2", "is for other hands: .*exchange")],
+)
+def test_a_base_that_does_not_fit_is_refused(base: str, told: str) -> None:
+    rules = CrashRules.preset("traditional", players=2, target=2)
+    with pytest.raises(SolverTableError, match=told):
+        make_solver_table(rules, sizes=SolverSizes(rounds=5, deals=50, iterations=1, base=base))
+    words = ["tables", "solver", "--rules", "traditional", "--players", "2", "--set", "target=2", "--base", base]
+    result = CliRunner().invoke(app, [*words, "--rounds", "5", "--deals", "50", "--iterations", "1"])
+    assert result.exit_code != 0
+    assert "Traceback" not in result.output
+    assert not isinstance(result.exception, SolverTableError)
+
+
+def test_a_file_on_a_base_that_there_is_not_is_no_table(tmp_path: Path) -> None:
+    path = shipped_solver_tables()["traditional-2-optional"]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for base in ("nothing", "traditional-2-optional", "traditional-2-required", 3, ["traditional-2"]):
+        with pytest.raises(SolverTableError, match="no solver table"):
+            read_solver_table(json.dumps({**content, "base": base}), "mine.json")
 
 
 def test_the_command_makes_a_table(tmp_path: Path) -> None:
