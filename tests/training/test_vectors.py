@@ -138,7 +138,6 @@ def test_decisions_are_those_of_the_agents(lines: list[Line]) -> None:
             told.add((name, line["phase"]))
         assert {"greedy", "balanced"} <= set(line["decisions"])
     assert told == {(name, phase) for name in AGENTS for phase in ("exchange", "arrange", "call")} - {
-        ("solver-fast", "call"),  # no table of it is for rules with calls
         ("online", "exchange"),
         ("online", "call"),
         ("bga", "call"),
