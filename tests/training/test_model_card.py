@@ -117,3 +117,14 @@ def test_seeds_are_averaged() -> None:
     ]
     line = points_table(points).splitlines()[-1]
     assert line == "| `neurd` | 10 | 4 | 0.0300 (0.0200 to 0.0400) | 0.0600 (0.0400 to 0.0800) |"
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"card": 3, "command": "x"}', '{"card": {}}'])
+def test_a_file_without_figures_is_told_and_left_alone(bot: Path, tmp_path: Path, text: str) -> None:
+    page = tmp_path / "card.md"
+    page.with_suffix(".json").write_text(text, encoding="utf-8")
+    result = CliRunner().invoke(app, ["train", "card", str(bot), "--again", "--out", str(page)])
+    assert result.exit_code != 0
+    assert "holds no figures of a card" in result.output + str(result.exception)
+    assert not page.exists()
+    assert page.with_suffix(".json").read_text(encoding="utf-8") == text

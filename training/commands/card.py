@@ -63,7 +63,7 @@ def card(
             raise CommandError(
                 f"{agent!r}: expected a shipped agent that was trained, or the path of a .safetensors file"
             )
-    kept: dict[str, Any] = json.loads(figures.read_text(encoding="utf-8")) if again else {"command": command}
+    kept: dict[str, Any] = _figures(figures) if again else {"command": command}
     with redirect_stdout(sys.stderr):
         if not again:
             kept["card"] = measure_agent(
@@ -99,3 +99,19 @@ def card(
     )
     write_whole(out, page)
     typer.echo(f"{out} and {figures}")
+
+
+def _figures(path: Path) -> dict[str, Any]:
+    """What was measured before.
+
+    Raises:
+        CommandError: the file holds no figures of a card.
+        OSError: it cannot be read.
+    """
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CommandError(f"{path} holds no figures of a card: {error}") from None
+    if not isinstance(kept, dict) or not isinstance(kept.get("card"), dict) or "command" not in kept:
+        raise CommandError(f"{path} holds no figures of a card: expected those that prial train card wrote")
+    return kept
