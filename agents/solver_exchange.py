@@ -27,7 +27,7 @@ from .solver_contexts import Objective
 from .solver_situations import situations_of
 from .solver_table import NUM_FEATURES, SolverTable, needs_states
 
-__all__ = ["Exchanging", "placed", "sample_hands"]
+__all__ = ["Exchanging", "best_values", "placed", "sample_hands"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -88,7 +88,7 @@ class Exchanging:
         views.undominated()  # once for all continuations
         total = np.zeros(len(views))
         for chance, exchanges in self._continuations(views, own=_KEPT):
-            total += chance * self._best(replace(views, exchanges=exchanges))
+            total += chance * best_values(replace(views, exchanges=exchanges), self._values)
         return total
 
     def exchanging(self, views: ViewBatch) -> Floats:
@@ -185,12 +185,19 @@ class Exchanging:
 
     def _knowing(self, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> Floats:
         """Value of each sample hand where another was given up for it: float64 (n,)."""
-        return self._best(replace(placed(self.samples, dealer, scores, said), given_up=self.given_up))
+        return best_values(replace(placed(self.samples, dealer, scores, said), given_up=self.given_up), self._values)
 
-    def _best(self, views: ViewBatch) -> Floats:
-        found = views.undominated()
-        best: Floats = np.maximum.reduceat(self._values(views, found).max(axis=0), found.offsets[:-1])
-        return best
+
+def best_values(views: ViewBatch, values: Values) -> Floats:
+    """Return what the best arrangement of each view's cards is worth: float64 (n,).
+
+    Args:
+        views: any.
+        values: of arrangements, (options, m), as `SolverFastPolicy.values`.
+    """
+    found = views.undominated()
+    best: Floats = np.maximum.reduceat(values(views, found).max(axis=0), found.offsets[:-1])
+    return best
 
 
 def _turn(views: ViewBatch, players: int) -> Ints:

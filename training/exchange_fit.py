@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..agents.solver_contexts import Objective
-from ..agents.solver_exchange import placed, sample_hands
+from ..agents.solver_exchange import best_values, placed, sample_hands
 from ..agents.solver_fast import SolverFastPolicy
 from ..agents.solver_situations import keepers, situations_of
 from ..agents.solver_table import NUM_FEATURES, SolverTable
-from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 
 __all__ = ["ExchangeSample", "exchange_situations", "exchange_worth"]
@@ -97,7 +96,7 @@ def exchange_worth(
         assert said is not None
         dealer, words = said
         scores = (0,) * rules.players
-        values = _best(policy, replace(placed(hands, dealer, scores, words), given_up=given_up))
+        values = best_values(replace(placed(hands, dealer, scores, words), given_up=given_up), policy.values)
         weights = _line(features, values)
         if situation in samples:
             sample = samples[situation]
@@ -105,12 +104,6 @@ def exchange_worth(
             weights = _corrected(weights, expected, sample.brought)
         found[situation] = weights
     return found
-
-
-def _best(policy: SolverFastPolicy, views: ViewBatch) -> Floats:
-    found = views.undominated()
-    best: Floats = np.maximum.reduceat(policy.values(views, found).max(axis=0), found.offsets[:-1])
-    return best
 
 
 def _features(cards: npt.NDArray[np.int8]) -> Floats:

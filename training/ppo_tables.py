@@ -7,12 +7,11 @@ decision of a round is one to learn from.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from ..agents.equity_table import EquityTable
@@ -22,13 +21,13 @@ from ..envs.crash.coders_many import CandidateCoders
 from ..envs.crash.game import Episode
 from ..envs.crash.observation import encode
 from ..envs.crash.rules import CrashRules
-from ..envs.crash.starts import check_seed
 from ..envs.crash.vector import CrashVectorEnv
+from .single_seat_vec_env import SeededVecEnv
 
 __all__ = ["AllSeatsVecEnv"]
 
 
-class AllSeatsVecEnv(VecEnv):
+class AllSeatsVecEnv(SeededVecEnv):
     """Seat `s` of table `t` is environment ``t * players + s``; observations, masks and rewards are `SingleSeat`'s.
 
     A game that `max_rounds` ends pays what the rules say and counts as ended, not as cut off. The `info` of a game's last
@@ -77,19 +76,6 @@ class AllSeatsVecEnv(VecEnv):
         self._reward: Reward = reward
         self._equity = equity
         self._began = time.time()
-        self._next_seed: int | None = None
-
-    def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Fix what is dealt from the next `reset` on: table `t` plays table `t` of the seed.
-
-        Args:
-            seed: a fresh one, if None.
-
-        Raises:
-            ValueError: no whole number from 0.
-        """
-        self._next_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else check_seed(seed)
-        return [self._next_seed] * self.num_envs
 
     def reset(self) -> VecEnvObs:
         """Start a game at every table, from the seed that was given last, else going on."""
@@ -99,10 +85,6 @@ class AllSeatsVecEnv(VecEnv):
         self._lengths = np.zeros(self.num_envs, np.int64)
         self._chances = self._chances_now()
         return self._look()
-
-    def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take note of an action a seat; `step_wait` plays."""
-        self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
         """Play a round at every table.

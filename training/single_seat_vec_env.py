@@ -22,10 +22,33 @@ from ..agents.seat_options import Opponents
 from ..agents.single_seat_vector import SingleSeatVector
 from ..envs.crash.starts import check_seed
 
-__all__ = ["SingleSeatVecEnv"]
+__all__ = ["SeededVecEnv", "SingleSeatVecEnv"]
 
 
-class SingleSeatVecEnv(VecEnv):
+class SeededVecEnv(VecEnv):
+    """What environments on many tables share: a seed for the next reset, and actions noted until they are played."""
+
+    _next_seed: int | None = None
+    _actions: npt.NDArray[Any]
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Fix what is played from the next `reset` on; table `i` plays table `i` of the seed.
+
+        Args:
+            seed: a fresh one, if None.
+
+        Raises:
+            ValueError: no whole number from 0.
+        """
+        self._next_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else check_seed(seed)
+        return [self._next_seed] * self.num_envs
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Take note of an action an environment; `step_wait` plays."""
+        self._actions = actions
+
+
+class SingleSeatVecEnv(SeededVecEnv):
     """Many tables as SB3 wants them.
 
     The `info` of a table's last step holds `terminal_observation`, `TimeLimit.truncated` (a game cut off by `max_rounds`),
@@ -55,25 +78,12 @@ class SingleSeatVecEnv(VecEnv):
         self._returns = np.zeros(self.num_envs)
         self._lengths = np.zeros(self.num_envs, np.int64)
         self._began = time.time()
-        self._next_seed: int | None = None
 
     def set_opponents(self, opponents: Opponents, tables: Sequence[int] | None = None) -> None:
         """Let other agents play the other seats, as `SingleSeatVector.set_opponents` does."""
         self.tables.set_opponents(opponents, tables)
 
     # ---- SB3 ------------------------------------------------------------------------------------------------------
-
-    def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Fix what is played from the next `reset` on; table `i` plays table `i` of the seed.
-
-        Args:
-            seed: a fresh one, if None.
-
-        Raises:
-            ValueError: no whole number from 0.
-        """
-        self._next_seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else check_seed(seed)
-        return [self._next_seed] * self.num_envs
 
     def reset(self) -> VecEnvObs:
         """Start a game at every table, from the seed that was given last, else going on."""
@@ -88,10 +98,6 @@ class SingleSeatVecEnv(VecEnv):
         self.reset_infos = [{"seat": seat} for seat in info["seat"].tolist()]
         self._chances = self._chances_of(info["seat"])
         return observations
-
-    def step_async(self, actions: npt.NDArray[Any]) -> None:
-        """Take note of an action a table; `step_wait` plays."""
-        self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step all tables."""
