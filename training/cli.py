@@ -45,7 +45,7 @@ from .commands import (
     tables,
     train,
 )
-from .console import complain, let_go_of_output, never_fail_to_encode, open_missing_streams
+from .console import complain, ctrl_c_behind, let_go_of_output, never_fail_to_encode, open_missing_streams
 
 __all__ = ["app", "main"]
 
@@ -57,10 +57,10 @@ class _Commands(TyperGroup):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            complain("Stopped.")
-            raise typer.Exit(130) from None
-        except Exception as error:
+        except (KeyboardInterrupt, Exception) as error:
+            if ctrl_c_behind(error):
+                complain("Stopped.")
+                raise typer.Exit(130) from None
             code = _exit_code(error)
             if code is None:
                 raise
@@ -68,7 +68,7 @@ class _Commands(TyperGroup):
             raise typer.Exit(code) from None
 
 
-def _exit_code(error: Exception) -> int | None:
+def _exit_code(error: BaseException) -> int | None:
     """Return 2 for a user's mistake, 1 for a failure that has its message, None for a bug of ours.
 
     Our own classes of errors speak to users; a bare ValueError does not.
@@ -80,12 +80,16 @@ def _exit_code(error: Exception) -> int | None:
         return 1
     if isinstance(error, OSError) and error.filename is not None:
         return 2
+    if isinstance(error, MemoryError):
+        return 1
     return None
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}" if str(error) else "out of memory"
     return str(error)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CommandError",
     "complain",
+    "ctrl_c_behind",
+    "ends_like_ctrl_c",
     "let_go_of_output",
     "never_fail_to_encode",
     "open_missing_streams",
@@ -89,6 +93,41 @@ def show_json(value: Any, *, indent: int | None = None) -> None:
     {"suit": "\u2660"}
     """
     sys.stdout.write(json.dumps(value, indent=indent, allow_nan=False) + "\n")
+
+
+def ctrl_c_behind(error: BaseException) -> bool:
+    """Return whether an error is Ctrl-C, or was made of it: compiled kernels pass it on as errors, several deep.
+
+    >>> ctrl_c_behind(KeyboardInterrupt()), ctrl_c_behind(SystemError("of another kind"))
+    (True, False)
+    """
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__cause__
+    return found is not None
+
+
+@contextmanager
+def ends_like_ctrl_c() -> Iterator[None]:
+    """Leave and save as Ctrl-C does when the terminal is closed, or the process is told to end.
+
+    What is ignored stays so: under `nohup` a terminal may be closed.
+    """
+
+    def leave(_signal: int, _frame: object) -> None:
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)  # once is enough, and saving takes a moment
+        raise KeyboardInterrupt
+
+    there = threading.current_thread() is threading.main_thread()
+    every = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if there and hasattr(signal, name)]
+    signals = [number for number in every if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, leave) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

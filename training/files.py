@@ -75,12 +75,17 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
     """Write a file at once, as `whole_file` does.
 
     Raises:
-        OSError: it cannot be written; nothing has changed.
+        OSError: it cannot be written, and names the path; nothing has changed.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(Path(folder) / "new" / "game.txt", "a record")
     ...     (Path(folder) / "new" / "game.txt").read_text()
     'a record'
     """
-    with whole_file(path) as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+    try:
+        with whole_file(path) as file:
+            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from None  # a full disk does not say where

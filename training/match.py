@@ -20,6 +20,7 @@ from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.searches import Searches
 from ..envs.crash.vector import CrashVectorEnv, StepOutcome
+from .console import ctrl_c_behind
 from .forfeited import Forfeited, Where, place_of
 
 __all__ = ["ArenaError", "Begun", "Ended", "Interrupted", "Tallies", "Tick", "play_games"]
@@ -180,7 +181,7 @@ class _Match:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # an agent may fail in any way, and ask to exit
-            if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a compiled kernel comes as a SystemError
+            if ctrl_c_behind(error):
                 raise KeyboardInterrupt from None
             row = _culprit(agent, views, rng)
             raise ArenaError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -203,40 +204,43 @@ def train_ppo(
         progress: called after every update's decisions have been made.
 
     Raises:
-        AgentError: an opponent that cannot be made; nothing has been written.
-        ConfigFileError: a device that is not there; nothing has been written.
-        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one.
+        AgentError, ConfigFileError, SolverTableError: an opponent that cannot be made, a device that is not there, rules
+            without winning chances (`reward: chances`); nothing has been written.
+        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one; nothing
+            has been written.
         RuntimeError: acting and learning disagree, or agents fail.
     """
-    run = RunFolder(Path(folder))
+    run, rules = RunFolder(Path(folder)), config.made_rules()
+    # What can be refused is refused before anything is written.
     check_device(config.device)
     for opponent in map(make, config.opponents):
         if isinstance(opponent, BaseAgent):
-            opponent.check_rules(config.made_rules())  # refused before anything is written
+            opponent.check_rules(rules)
+    torch.set_num_threads(config.threads)
+    checkpoint = None
     if resume:
         run.about()
-        run.set_status("running")
-    else:
+        checkpoint = run.latest(_network(config, rules).state_dict())
+    tables = _tables(config, rules)
+    model = _model(config, rules, tables)
+    if not resume:
         run.start(config.model_dump())
-    torch.set_num_threads(config.threads)
-    try:
-        _train(config, run, progress)
-    except KeyboardInterrupt:
-        run.set_status("stopped")
-        raise
-    except BaseException:
-        run.set_status("failed")
-        raise
-    run.set_status("finished")
+    with run.going(), closing(tables):
+        _train(config, run, progress, tables=tables, model=model, checkpoint=checkpoint)
     return run.path
 
 
-def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], None] | None) -> None:
+def _train(
+    config: PPOConfig,
+    run: RunFolder,
+    progress: Callable[[PPOProgress], None] | None,
+    *,
+    tables: _Tables,
+    model: MaskablePPO,
+    checkpoint: Checkpoint | None,
+) -> None:
     rules = config.made_rules()
-    tables = _tables(config, rules)
-    model = _model(config, rules, tables)
     model.set_logger(configure(str(run.tensorboard), ["tensorboard"]))
-    checkpoint = run.latest(_scorer(model).state_dict())
     state = _restore(model, checkpoint)
     # A run killed between the two may have left a past version that its checkpoint does not know.
     run.drop_past_versions(after=0 if checkpoint is None else checkpoint.step)
@@ -278,7 +282,6 @@ def _train(config: PPOConfig, run: RunFolder, progress: Callable[[PPOProgress], 
             run.add_past_version(model.num_timesteps, _scorer(model).state_dict(), keep=config.pool_size)
             state.snapshot_at = model.num_timesteps
         run.save(_checkpoint(model, state))
-    tables.close()
 
 
 def _tables(config: PPOConfig, rules: CrashRules) -> _Tables:

@@ -132,7 +132,8 @@ def config_of(run: RunFolder) -> PPOConfig:
     """Return the configuration of a run.
 
     Raises:
-        RunError: no run there, or an unreadable one.
+        RunError: no run there, an unreadable one, or one of another learner.
         ConfigFileError: a configuration that this version cannot use.
     """
-    return validated(PPOConfig, run.about()["config"], where=str(run.path / "run.yaml"))
+    content = run.config_with("total_steps", of="prial train ppo")
+    return validated(PPOConfig, content, where=str(run.path / "run.yaml"))

@@ -14,17 +14,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import yaml
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, tensor
 
+from .console import ctrl_c_behind
 from .files import write_whole
 
 __all__ = ["Checkpoint", "Progress", "RunError", "RunFolder", "check_tensors"]
@@ -41,9 +44,12 @@ class _Tensor(Protocol):
     @property
     def shape(self) -> Iterable[int]: ...
 
+    @property
+    def dtype(self) -> object: ...
 
-def check_tensors(got: Mapping[str, _Tensor], wanted: Mapping[str, _Tensor], *, where: Path) -> None:
-    """Check that a file holds the tensors that are wanted, by name and shape.
+
+def check_tensors(got: Mapping[str, _Tensor], wanted: Mapping[str, Tensor], *, where: Path) -> None:
+    """Check that a file holds the tensors that are wanted, by name, shape and type, and finite numbers in them.
 
     Raises:
         RunError: it does not; the message names the file and the first difference.
@@ -58,6 +64,11 @@ def check_tensors(got: Mapping[str, _Tensor], wanted: Mapping[str, _Tensor], *, 
         expected = f"shape {tuple(wanted[name].shape)}" if name in wanted else "no such tensor"
         if has != expected:
             raise RunError(f"{str(where)!r} does not fit the run's network: {name} has {has}, expected {expected}")
+        kind, asked = (str(tensors[name].dtype).removeprefix("torch.") for tensors in (got, wanted))
+        if kind != asked:
+            raise RunError(f"{str(where)!r} does not fit the run's network: {name} holds {kind}, expected {asked}")
+        if not np.isfinite(np.asarray(got[name])).all():
+            raise RunError(f"{str(where)!r} is damaged: {name} holds numbers that are not finite")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -118,6 +129,10 @@ class RunFolder:
         """
         if self.is_started:
             raise RunError(f"{str(self.path)!r} holds a run already; resume it, or name another folder")
+        if self._checkpoints() or self.past_versions():
+            raise RunError(
+                f"{str(self.path)!r} holds checkpoints of a run without its run.yaml; remove them, or name another folder"
+            )
         about = {
             "config": config,
             "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
@@ -147,9 +162,42 @@ class RunFolder:
             raise RunError(f"{str(self.path / 'run.yaml')!r} is not the description of a run")
         return content
 
-    def set_status(self, status: str, **more: Any) -> None:
-        """Note where the run stands (`running`, `finished`, `failed`), and further facts."""
-        self._write_about({**self.about(), "status": status, **more})
+    def config_with(self, key: str, *, of: str) -> dict[str, Any]:
+        """Return the configuration of a run, if it is of the learner whose configurations have a key.
+
+        Args:
+            key: that no other learner's configuration has.
+            of: the command of that learner.
+
+        Raises:
+            RunError: no run here, an unreadable one, or one of another learner.
+        """
+        config: dict[str, Any] = self.about()["config"]
+        if key not in config:
+            raise RunError(f"{str(self.path)!r} holds no run of {of}: its configuration has no {key!r}")
+        return config
+
+    @contextmanager
+    def going(self) -> Iterator[None]:
+        """Note in run.yaml that the run goes on, and how the body ends: `finished`, `stopped` (Ctrl-C) or `failed`.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C, also where a compiled kernel made an error of its own of it.
+        """
+        self._set_status("running")
+        try:
+            yield
+        except BaseException as error:
+            stopped = ctrl_c_behind(error)
+            with suppress(OSError, RunError):  # the error itself is worth more than the note of it
+                self._set_status("stopped" if stopped else "failed")
+            if stopped and not isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            raise
+        self._set_status("finished")
+
+    def _set_status(self, status: str) -> None:
+        self._write_about({**self.about(), "status": status})
 
     def _write_about(self, about: dict[str, Any]) -> None:
         write_whole(self.path / "run.yaml", yaml.safe_dump(about, sort_keys=False, allow_unicode=True))
@@ -165,10 +213,10 @@ class RunFolder:
             return
         scratch = Path(tempfile.mkdtemp(dir=folder, prefix=".writing-"))
         try:
-            save_file(_contiguous(checkpoint.weights), scratch / "weights.safetensors")
-            save_file(_contiguous(checkpoint.optimizer), scratch / "optimizer.safetensors")
+            write_whole(scratch / "weights.safetensors", save(_contiguous(checkpoint.weights)))
+            write_whole(scratch / "optimizer.safetensors", save(_contiguous(checkpoint.optimizer)))
             state = {"step": checkpoint.step, **asdict(checkpoint.state)}
-            (scratch / "state.json").write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
+            write_whole(scratch / "state.json", json.dumps(state, indent=1) + "\n")
             scratch.rename(target)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -178,11 +226,14 @@ class RunFolder:
         for abandoned in folder.glob(".writing-*"):  # by a run that was killed
             shutil.rmtree(abandoned, ignore_errors=True)
 
-    def latest(self, network: Mapping[str, Tensor] | None = None) -> Checkpoint | None:
+    def latest(
+        self, network: Mapping[str, Tensor] | None = None, *, moved: Mapping[str, Tensor] | None = None
+    ) -> Checkpoint | None:
         """Return the newest checkpoint, None before the first.
 
         Args:
-            network: the run's weights, in the order of the network's parameters: what must be there, by name and shape.
+            network: the run's weights, what must be there; None to take what there is.
+            moved: those that the optimizer moves, in the order of the network's parameters; all of them if not given.
 
         Raises:
             RunError: it is damaged or does not fit; the message names the newest one that is intact.
@@ -191,11 +242,11 @@ class RunFolder:
         if not there:
             return None
         try:
-            return _read_checkpoint(there[-1], network)
+            return _read_checkpoint(there[-1], network, moved)
         except RunError as error:
             for older in reversed(there[:-1]):
                 try:
-                    _read_checkpoint(older, network)
+                    _read_checkpoint(older, network, moved)
                 except RunError:
                     continue
                 advice = f"{older.name} is intact: to go on from it, remove the folder {str(there[-1])!r}"
@@ -214,9 +265,7 @@ class RunFolder:
         """Add a version of the network to the pool, and drop all but the newest `keep`."""
         folder = self.path / "pool"
         folder.mkdir(parents=True, exist_ok=True)
-        scratch = folder / f".step-{step:010d}.writing"
-        save_file(_contiguous(weights), scratch)
-        scratch.replace(folder / f"step-{step:010d}.safetensors")
+        write_whole(folder / f"step-{step:010d}.safetensors", save(_contiguous(weights)))
         for old in self.past_versions()[:-keep]:
             old.unlink()
 
@@ -236,13 +285,15 @@ def _step_of(path: Path) -> int:
     return int(path.name.removeprefix("step-").removesuffix(".safetensors"))
 
 
-def _read_checkpoint(folder: Path, network: Mapping[str, Tensor] | None) -> Checkpoint:
+def _read_checkpoint(
+    folder: Path, network: Mapping[str, Tensor] | None, moved: Mapping[str, Tensor] | None
+) -> Checkpoint:
     state = _read_progress(folder / "state.json", step=_step_of(folder))
     weights = _read_tensors(folder / "weights.safetensors")
     optimizer = _read_tensors(folder / "optimizer.safetensors")
     if network is not None:
         check_tensors(weights, network, where=folder / "weights.safetensors")
-        check_tensors(optimizer, _adam(network), where=folder / "optimizer.safetensors")
+        check_tensors(optimizer, _adam(network if moved is None else moved), where=folder / "optimizer.safetensors")
     return Checkpoint(step=_step_of(folder), weights=weights, optimizer=optimizer, state=state)
 
 

@@ -21,6 +21,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,13 @@ import torch.distributed
 from torch import Tensor
 
 from ..agents.value_inputs import CONTEXT_SIZE, contexts_of, places_of
-from .run_folder import Checkpoint, Progress, RunError, RunFolder, check_tensors
+from .run_folder import Checkpoint, Progress, RunFolder
 from .selfplay_config import SelfPlayConfig
 from .selfplay_deals import Dealer, Deals, draw_rows
 from .selfplay_rounds import Choosing, reach_of, said_before
-from .selfplay_watch import Watch
-from .torch_state import adam_tensors, load_adam, made_device
+from .selfplay_watch import Watch, check_opponents
+from .torch_state import adam_tensors, load_adam, made_device, process_group
+from .trained_files import checkpoint_of_run
 from .update_rules import Decisions, loss_of
 from .value_net import ValueNet
 
@@ -315,13 +317,8 @@ class Learner:
         """Return where the learner stands before a batch."""
         return Checkpoint(step=batch, weights=self.weights(), optimizer=adam_tensors(self.optimizer), state=progress)
 
-    def restore(self, checkpoint: Checkpoint, *, where: Path) -> None:
-        """Go back to a checkpoint.
-
-        Raises:
-            RunError: it is one of another network.
-        """
-        check_tensors(checkpoint.weights, self.weights(), where=where)
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Go back to a checkpoint, as `checkpoint_of_run` returns it."""
         for part, net in (("net", self.net), ("average", self.average), ("start", self.start)):
             if net is not None:
                 net.load_state_dict(_part_of(checkpoint.weights, part))
@@ -360,55 +357,49 @@ def train_selfplay(
         progress: called now and then, in the first process.
 
     Raises:
-        ConfigFileError, SolverTableError: no such device, rules without winning chances; nothing has been written.
-        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one.
+        ConfigFileError, SolverTableError, AgentError: no such device, rules without winning chances, an opponent that cannot
+            be made; nothing has been written.
+        RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one; nothing
+            has been written.
         TrainingError: no decisions arrive, or numbers that are not finite.
     """
     rank, processes = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    first = rank == 0
     torch.set_num_threads(config.threads)
+    check_opponents(config)
     learner = Learner(config, rank=rank, processes=processes)
     run = RunFolder(Path(folder))
-    if processes > 1:
-        torch.distributed.init_process_group("gloo")
-    try:
-        if rank == 0:
-            if resume:
-                run.about()
-                run.set_status("running")
-            else:
-                run.start(config.model_dump())
-        _train(learner, run, progress, first=rank == 0, processes=processes)
-    except BaseException as error:
-        if rank == 0 and run.is_started and not isinstance(error, RunError):
-            run.set_status("stopped" if isinstance(error, KeyboardInterrupt) else "failed")
-        raise
-    finally:
+    checkpoint = None
+    if first and resume:
+        run.about()
+        checkpoint = checkpoint_of_run(run, config)
+    elif first:
+        run.start(config.model_dump())
+    with run.going() if first else nullcontext(), process_group(processes):
         if processes > 1:
-            torch.distributed.destroy_process_group()
-    if rank == 0:
-        run.set_status("finished")
+            shared = [checkpoint]
+            torch.distributed.broadcast_object_list(shared, src=0)
+            checkpoint = shared[0]
+        state = Progress()
+        if checkpoint is not None:
+            learner.restore(checkpoint)
+            state = checkpoint.state
+        begun_at = 0 if checkpoint is None else checkpoint.step
+        with closing(Watch(config, run.tensorboard, at=begun_at)) if first else nullcontext() as watch:
+            _train(learner, run, watch, progress, state=state, begun_at=begun_at)
     return run.path
 
 
 def _train(
     learner: Learner,
     run: RunFolder,
+    watch: Watch | None,
     progress: Callable[[SelfPlayProgress], None] | None,
     *,
-    first: bool,
-    processes: int,
+    state: Progress,
+    begun_at: int,
 ) -> None:
     config = learner.config
-    checkpoint = run.latest() if first else None
-    if processes > 1:
-        shared: list[Checkpoint | None] = [checkpoint]
-        torch.distributed.broadcast_object_list(shared, src=0)
-        checkpoint = shared[0]
-    state, begun_at = Progress(), 0
-    if checkpoint is not None:
-        learner.restore(checkpoint, where=run.path / "checkpoints")
-        state, begun_at = checkpoint.state, checkpoint.step
-    watch = Watch(config, run.tensorboard, at=begun_at) if first else None
     began, decisions, said_at = time.monotonic(), 0.0, 0.0
     facts: list[dict[str, float]] = []
     for batch in range(begun_at, config.iterations):
@@ -441,5 +432,3 @@ def _train(
                 run.save(learner.checkpoint(done, state))
         else:
             facts.clear()
-    if watch is not None:
-        watch.close()

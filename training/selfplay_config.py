@@ -32,7 +32,7 @@ class SelfPlayConfig(BaseModel):
     rules: str = Field("online", description="rule set by name, or the path of a YAML file")
     rule_options: dict[str, Any] = Field(default_factory=dict, description="options set otherwise on top of the rules")
     players: list[int] = Field([3], min_length=1, description="numbers of players; one network plays them all")
-    shares: list[float] = Field(
+    shares: list[Annotated[float, Field(gt=0, le=1e6)]] = Field(
         default_factory=list, description="share of the tables for each number of players; even if empty"
     )
     variants: list[dict[str, Any]] = Field(
@@ -87,13 +87,22 @@ class SelfPlayConfig(BaseModel):
             raise ValueError("rule_options: 'players' and 'name' are not set here")
         if self.from_any_score + self.from_nil > 1:
             raise ValueError("from_any_score and from_nil add up to more than 1")
-        if self.shares and (len(self.shares) != len(self.players) or min(self.shares) <= 0):
+        if self.shares and len(self.shares) != len(self.players):
             raise ValueError(f"shares={self.shares}: expected one above 0 for each of players={self.players}")
         if len(set(self.players)) != len(self.players):
             raise ValueError(f"players={self.players}: each number once")
         if self.tables < len(self.players):
             raise ValueError(f"tables={self.tables}: fewer than numbers of players")
-        self.settings()
+        for variant in self.variants:
+            if "players" in variant or "name" in variant:
+                raise ValueError(f"variants: 'players' and 'name' are not set here, as in {variant}")
+        played = [setting.rules for setting in self.settings()]
+        for rules in self.made_rules():
+            if rules not in played:
+                raise ValueError(
+                    f"of tables={self.tables} none plays players={rules.players} without a variant; "
+                    "take more tables, other shares or a smaller variant_share"
+                )
         return self
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from torch import Tensor
 from torch.utils.tensorboard import SummaryWriter
 
+from ..agents.protocol import BaseAgent
 from ..agents.registry import make
 from ..agents.solver_table import SolverTableError
 from ..agents.trained import Trained
@@ -23,7 +24,7 @@ from .value_net import numpy_network
 if TYPE_CHECKING:
     from .selfplay import Learner
 
-__all__ = ["Watch", "agent_of", "agreement"]
+__all__ = ["Watch", "agent_of", "agreement", "check_opponents"]
 
 _EVALUATION = 0x45564131  # keeps what is met in evaluations apart from all other uses of the seed
 _AGREEMENT_TABLES = 300
@@ -54,6 +55,18 @@ def agreement(agent: Trained, rules: CrashRules, *, seed: int) -> float | None:
     choice = views.undominated().counts > 1
     same = agent.act_many(views, rng) == solver.act_many(views, rng)
     return float(same[choice].mean())
+
+
+def check_opponents(config: SelfPlayConfig) -> None:
+    """Refuse opponents that cannot be made, or do not play the rules, before anything is learned.
+
+    Raises:
+        ValueError: of the opponent's own kind, such as `AgentError`; the message says what is wrong.
+    """
+    for opponent in map(make, config.opponents):
+        for rules in config.made_rules():
+            if isinstance(opponent, BaseAgent):
+                opponent.check_rules(rules)
 
 
 class Watch:

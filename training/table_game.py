@@ -18,6 +18,7 @@ from ..envs.crash.game import Game, IllegalActionError
 from ..envs.crash.observation import PlayerView, view_of
 from ..envs.crash.record import GameRecord, RecordError, parse_record, record_of
 from ..envs.crash.rules import CrashRules
+from .console import ctrl_c_behind
 from .files import write_whole
 from .line_ups import labels
 
@@ -161,7 +162,7 @@ class PlayedGame:
         try:
             action = self._opponents[seat].act(view_of(game, seat), rng)
         except Exception as error:  # an agent may fail in any way
-            if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C inside a compiled kernel comes out so
+            if ctrl_c_behind(error):
                 raise KeyboardInterrupt from None
             if isinstance(error, ValueError) and type(error).__module__.startswith("prial."):
                 raise  # it says what is wrong by itself

@@ -1,15 +1,17 @@
-"""What every learner needs of torch: its device, and Adam's state as plain tensors."""
+"""What every learner needs of torch: its device, its processes, and Adam's state as plain tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
+import torch.distributed
 from torch import Tensor
 
 from .config_files import ConfigFileError
 
-__all__ = ["adam_tensors", "check_device", "load_adam", "made_device"]
+__all__ = ["adam_tensors", "check_device", "load_adam", "made_device", "process_group"]
 
 
 def check_device(name: str) -> None:
@@ -41,6 +43,18 @@ def made_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(name)
+
+
+@contextmanager
+def process_group(processes: int) -> Iterator[None]:
+    """Let processes that ``torchrun`` started speak with each other, if there are several."""
+    if processes > 1:
+        torch.distributed.init_process_group("gloo")
+    try:
+        yield
+    finally:
+        if processes > 1:
+            torch.distributed.destroy_process_group()
 
 
 def adam_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

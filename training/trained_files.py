@@ -10,23 +10,37 @@ from safetensors.torch import save
 from torch import Tensor
 
 from ..agents.trained import TRAINED_FORMAT
-from ..agents.value_inputs import INPUTS_VERSION
+from ..agents.value_inputs import INPUTS_VERSION, places_of
 from .config_files import validated
 from .files import write_whole
-from .run_folder import RunError, RunFolder
+from .run_folder import Checkpoint, RunError, RunFolder
 from .selfplay_config import SelfPlayConfig
+from .value_net import ValueNet
 
-__all__ = ["config_of_run", "trained_file", "write_trained"]
+__all__ = ["checkpoint_of_run", "config_of_run", "trained_file", "write_trained"]
 
 
 def config_of_run(run: RunFolder) -> SelfPlayConfig:
     """Return the configuration of a self-play run.
 
     Raises:
-        RunError: no run there, or an unreadable one.
+        RunError: no run there, an unreadable one, or one of another learner.
         ConfigFileError: a configuration that this version cannot use.
     """
-    return validated(SelfPlayConfig, run.about()["config"], where=str(run.path / "run.yaml"))
+    content = run.config_with("iterations", of="prial train selfplay")
+    return validated(SelfPlayConfig, content, where=str(run.path / "run.yaml"))
+
+
+def checkpoint_of_run(run: RunFolder, config: SelfPlayConfig) -> Checkpoint | None:
+    """Return the newest checkpoint of a self-play run, None before the first: `net.`, `average.` and `start.` weights.
+
+    Raises:
+        RunError: it is damaged, or one of other networks than the configuration's; names the newest one that is intact.
+    """
+    net = ValueNet(places_of(config.settings()[0].base), width=config.width, hats=config.hats)
+    parts = ["net", "average", *(["start"] if config.update == "mirror" else [])]
+    wanted = {f"{part}.{name}": values for part in parts for name, values in net.state_dict().items()}
+    return run.latest(wanted, moved=dict(net.named_parameters()))
 
 
 def trained_file(weights: dict[str, Tensor], config: SelfPlayConfig, *, batches: int) -> bytes:
@@ -60,17 +74,15 @@ def write_trained(folder: str | Path, out: str | Path, *, last: bool = False) ->
         last: the last network, not the average of past ones.
 
     Raises:
-        RunError: no run, no checkpoint yet, or a damaged one.
+        RunError: no run of self-play, no checkpoint yet, or one that is damaged or does not fit.
         OSError: it cannot be written.
     """
     run = RunFolder(Path(folder))
     config = config_of_run(run)
-    checkpoint = run.latest()
+    checkpoint = checkpoint_of_run(run, config)
     if checkpoint is None:
         raise RunError(f"the run in {str(run.path)!r} has no checkpoint yet")
     part = "net." if last else "average."
     weights = {name.removeprefix(part): v for name, v in checkpoint.weights.items() if name.startswith(part)}
-    if not weights:
-        raise RunError(f"the run in {str(run.path)!r} is not one of self-play")
     write_whole(out, trained_file(weights, config, batches=checkpoint.step))
     return checkpoint.step

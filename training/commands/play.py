@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..console import CommandError, output, shows_symbols
+from ..console import CommandError, ends_like_ctrl_c, output, shows_symbols
 from .options import GivenRulesOption, PlayersOption, SetOption, rules_from
 
 if TYPE_CHECKING:
@@ -88,7 +84,7 @@ def play(
         _edit_lines()
     terminal = _Terminal(waits=interactive and not fast)
     session = Session(played, terminal, style=_style(four_colours=four_colours), path=save or resume)
-    with _ends_like_ctrl_c():
+    with ends_like_ctrl_c():
         left = session.run()
     if left:
         raise typer.Exit(130)
@@ -132,25 +128,6 @@ def _edit_lines() -> None:
         import readline  # noqa: F401 (importing it is enough)
     except ImportError:
         return
-
-
-@contextmanager
-def _ends_like_ctrl_c() -> Iterator[None]:
-    """Leave and save as Ctrl-C does when the terminal is closed, or the process is told to end."""
-
-    def leave(_signal: int, _frame: object) -> None:
-        for number in signals:
-            signal.signal(number, signal.SIG_IGN)  # once is enough, and saving takes a moment
-        raise KeyboardInterrupt
-
-    there = threading.current_thread() is threading.main_thread()
-    signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if there and hasattr(signal, name)]
-    before = {number: signal.signal(number, leave) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 class _Terminal:

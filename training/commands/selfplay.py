@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..console import CommandError, require_extra, show_json
+from ..console import CommandError, ends_like_ctrl_c, require_extra, show_json
 from .options import JsonOption
 from .train_progress import progress_line
 from .train_settings import (
@@ -67,7 +67,7 @@ def selfplay(
     else:
         from ..selfplay import train_selfplay
 
-        with progress_line(made.iterations) as report:
+        with ends_like_ctrl_c(), progress_line(made.iterations) as report:
             train_selfplay(
                 made,
                 folder,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ..console import CommandError, require_extra, show_json
+from ..console import CommandError, ends_like_ctrl_c, require_extra, show_json
 from .card import card
 from .compare import compare
 from .options import JsonOption
@@ -92,8 +92,11 @@ def ppo(
 
 @contextmanager
 def following(config: PPOConfig) -> Iterator[Callable[[PPOProgress], None]]:
-    """Show a run's progress on standard error: a live bar in a terminal, else a line now and then."""
-    with progress_line(config.total_steps) as report:
+    """Show a run's progress on standard error: a live bar in a terminal, else a line now and then.
+
+    A run that is told to end, or whose terminal is closed, ends as by Ctrl-C.
+    """
+    with ends_like_ctrl_c(), progress_line(config.total_steps) as report:
 
         def follow(progress: PPOProgress) -> None:
             left = (progress.total - progress.step) / max(progress.steps_per_second, 1e-9)
