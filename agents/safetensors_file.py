@@ -59,7 +59,7 @@ def read_safetensors(path: str | Path) -> SafetensorsFile:
     try:
         return _parsed(content)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise SafetensorsError(f"{str(path)!r} is no safetensors file: {error!r}") from None
+        raise SafetensorsError(f"{str(path)!r} is no safetensors file: {type(error).__name__}: {error}") from None
 
 
 def _parsed(content: bytes) -> SafetensorsFile:

@@ -77,18 +77,22 @@ class Trained(BaseAgent):
         about, tensors = file.metadata, file.tensors
         if about.get("format") != TRAINED_FORMAT or about.get("inputs") != str(INPUTS_VERSION):
             raise TrainedError(
-                f"{str(path)!r} has format {about.get('format')!r}, inputs {about.get('inputs')!r}; "
+                f"{str(path)!r} has format {about.get('format')!r:.60}, inputs {about.get('inputs')!r:.60}; "
                 f"this version plays {TRAINED_FORMAT!r}, inputs '{INPUTS_VERSION}'"
             )
         try:
             rules = [CrashRules.from_dict(options) for options in json.loads(about["rules"])]
             shapes = weight_shapes(width=tensors["context.bias"].shape[0], hats=int(about["hats"]))
-        except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise TrainedError(f"{str(path)!r}: {error!r}") from None
+        except (KeyError, ValueError, TypeError, IndexError, RecursionError) as error:
+            raise TrainedError(f"{str(path)!r}: {type(error).__name__}: {error}") from None
+        if not rules:
+            raise TrainedError(f"{str(path)!r} names no rules that it was trained for")
         for wanted, shape in {**shapes, "places": (4, 743)}.items():
             has = tensors[wanted].shape if wanted in tensors else None
             if has != shape:
                 raise TrainedError(f"{str(path)!r}: {wanted} has shape {has}, expected {shape}")
+            if not np.isfinite(tensors[wanted]).all():
+                raise TrainedError(f"{str(path)!r} is damaged: {wanted} holds numbers that are not finite")
         weights = {key: np.array(values, np.float32) for key, values in tensors.items()}
         return cls(ValueNetwork(weights), rules, name=name or Path(path).stem, temperature=temperature)
 

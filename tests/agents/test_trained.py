@@ -171,6 +171,52 @@ def test_files_are_refused_with_what_is_wrong(tmp_path: Path) -> None:
         read_safetensors(cut)
 
 
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("[]", "names no rules"),
+        ("{}", "names no rules"),
+        ("[" * 20_000, "RecursionError"),
+        ('[{"players": 9}]', "players=9"),
+        ("null", "TypeError"),
+    ],
+)
+def test_rules_of_a_file_that_are_none_are_refused(rules: str, message: str, tmp_path: Path) -> None:
+    path = _file(tmp_path / "mine.safetensors", _agent(ONLINE), rules=rules)
+    for read in (Trained.from_file, make):
+        with pytest.raises(TrainedError, match=message) as caught:
+            read(path)
+        assert len(str(caught.value)) < 300 + len(str(path))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_are_refused(number: float, tmp_path: Path) -> None:
+    agent = _agent(ONLINE)
+    agent.network.weights["second.weight"][3, 5] = number
+    path = _file(tmp_path / "mine.safetensors", agent)
+    with pytest.raises(TrainedError, match=r"is damaged: second\.weight holds numbers that are not finite"):
+        make(path)
+
+
+def test_a_damaged_file_is_an_agent_or_refused_in_a_line(tmp_path: Path) -> None:
+    whole = _file(tmp_path / "mine.safetensors", _agent(ONLINE)).read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    rng = np.random.default_rng(5)
+    path, said = tmp_path / "damaged.safetensors", []
+    for _ in range(300):
+        damaged = np.frombuffer(whole, np.uint8).copy()
+        where = rng.integers(0, header, 3)
+        damaged[where] = rng.integers(0, 256, 3)
+        path.write_bytes(damaged.tobytes())
+        try:
+            Trained.from_file(path)
+        except TrainedError as error:
+            said.append(str(error))
+    assert len(said) > 200
+    assert max(map(len, said)) < 1000  # not the whole header
+    assert "\n" not in "".join(said)
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_agents_play_all_that_their_rule_set_lists(name: str) -> None:
     agent = make(name)
