@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..envs.crash.presets import preset_names
 from ..envs.crash.rules import CrashRules
 from .equity_table import EquityTable
 from .solver_situations import keepers, num_situations
@@ -411,6 +412,7 @@ def _differences(table: SolverTable, rules: CrashRules) -> Iterator[tuple[str, A
 
 
 def _words(rules: CrashRules) -> str:
-    plain = CrashRules.preset(rules.name, players=rules.players) if rules.name else CrashRules()
+    ships = rules.name in preset_names()
+    plain = CrashRules.preset(rules.name, players=rules.players) if ships else CrashRules()
     changed = [f"{k}={v}" for k, v in solver_options(rules).items() if v != solver_options(plain).get(k)]
     return ", ".join([f"{rules.name or 'own'}, players={rules.players}", *changed])

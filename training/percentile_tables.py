@@ -101,11 +101,16 @@ def _table_name(rules: CrashRules) -> str:
 
 def table_command(rules: CrashRules, *, deals: int, iterations: int, seed: int, weight: float | None) -> str:
     """Return the command that makes a table."""
-    plain = CrashRules.preset(rules.name) if rules.name else CrashRules()
+    ships = rules.name in preset_names()
+    plain = CrashRules.preset(rules.name) if ships else CrashRules()
     overrides = [
         f"{name}={value}" for name, value in rules.to_dict().items() if value != getattr(plain, name) and name != "name"
     ]
-    words = ["prial tables percentile", f"--rules {rules.name or 'online'}", *(f"--set {text}" for text in overrides)]
+    words = [
+        "prial tables percentile",
+        f"--rules {rules.name if ships else 'online'}",
+        *(f"--set {text}" for text in overrides),
+    ]
     words += [f"--deals {deals}", f"--iterations {iterations}", f"--seed {seed}"]
     return " ".join([*words, *([] if weight is None else [f"--weight {weight:g}"])])
 

@@ -55,13 +55,14 @@ def solver_command(rules: CrashRules, *, sizes: SolverSizes, seed: int) -> str:
     >>> solver_command(CrashRules.preset("bga", players=2), sizes=SolverSizes(rounds=10, deals=20, iterations=3), seed=1)
     'prial tables solver --rules bga --players 2 --rounds 10 --deals 20 --iterations 3 --seed 1'
     """
-    plain = CrashRules.preset(rules.name, players=rules.players) if rules.name else CrashRules(players=rules.players)
+    ships = rules.name in preset_names()
+    plain = CrashRules.preset(rules.name, players=rules.players) if ships else CrashRules()
     settings = [
         f"--set {name}={value}"
         for name, value in rules.to_dict().items()
-        if value != getattr(plain, name) and name != "name"
+        if value != getattr(plain, name) and name not in ("name", "players")
     ]
-    words = [f"prial tables solver --rules {rules.name or 'online'} --players {rules.players}", *settings]
+    words = [f"prial tables solver --rules {rules.name if ships else 'online'} --players {rules.players}", *settings]
     base = [] if sizes.base is None else [f"--base {sizes.base}"]
     numbers = f"--rounds {sizes.rounds} --deals {sizes.deals} --iterations {sizes.iterations} --seed {seed}"
     return " ".join([*words, *base, numbers])

@@ -25,6 +25,7 @@ from prial.envs.crash.observation import view_of
 from prial.envs.crash.partitions import candidates_of
 from prial.envs.crash.rules import CrashRules
 from prial.training.cli import app
+from prial.training.percentile_tables import table_command
 from prial.training.solver_sizes import SHIPPED_SIZES, SolverSizes, solver_command, standard_solver_rules
 from prial.training.solver_survey import survey
 from prial.training.solver_tables import _curves, _with_cards, _with_scores, make_solver_table, write_solver_table
@@ -183,3 +184,18 @@ def test_the_command_makes_a_table(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "Wrote" in result.output
     assert json.loads(out.read_text(encoding="utf-8"))["options"]["target"] == 2
+
+
+def test_rules_of_ones_own_name_are_named_by_what_they_set_otherwise() -> None:
+    own = CrashRules(name="mine", players=3, target=5)
+    with pytest.raises(SolverTableError, match=r"no solver table for these rules \(mine, players=3, target=5\)"):
+        find_solver_table(own)
+    sizes = SolverSizes(rounds=10, deals=20, iterations=3)
+    assert solver_command(own, sizes=sizes, seed=1) == (
+        "prial tables solver --rules online --players 3 --set target=5 --rounds 10 --deals 20 --iterations 3 --seed 1"
+    )
+    five = CrashRules(name="mine", players=5, cards_dealt=9)
+    assert "--players 5 --set cards_dealt=9 --rounds" in solver_command(five, sizes=sizes, seed=1)
+    assert table_command(own, deals=50, iterations=2, seed=1, weight=None) == (
+        "prial tables percentile --rules online --set target=5 --deals 50 --iterations 2 --seed 1"
+    )
