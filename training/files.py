@@ -86,6 +86,6 @@ def write_whole(path: str | Path, content: str | bytes) -> None:
         with whole_file(path) as file:
             file.write(content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
-        if error.filename is not None:
+        if error.filename is not None or error.errno is None:
             raise
         raise type(error)(error.errno, error.strerror, str(path)) from None  # a full disk does not say where

@@ -127,6 +127,8 @@ class RunFolder:
         Raises:
             RunError: there is a run already.
         """
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"{str(self.path)!r} is no folder; name one for the run")
         if self.is_started:
             raise RunError(f"{str(self.path)!r} holds a run already; resume it, or name another folder")
         if self._checkpoints() or self.past_versions():

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
@@ -38,7 +37,7 @@ from .selfplay_config import SelfPlayConfig
 from .selfplay_deals import Dealer, Deals, draw_rows
 from .selfplay_rounds import Choosing, reach_of, said_before
 from .selfplay_watch import Watch, check_opponents
-from .torch_state import adam_tensors, load_adam, made_device, process_group
+from .torch_state import adam_tensors, load_adam, made_device, place_among_processes, process_group
 from .trained_files import checkpoint_of_run
 from .update_rules import Decisions, loss_of
 from .value_net import ValueNet
@@ -363,7 +362,7 @@ def train_selfplay(
             has been written.
         TrainingError: no decisions arrive, or numbers that are not finite.
     """
-    rank, processes = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    rank, processes = place_among_processes()
     first = rank == 0
     torch.set_num_threads(config.threads)
     check_opponents(config)

@@ -116,7 +116,7 @@ class Watch:
                     self._writer.add_scalar(f"{where}/exploitability_points", gain, batch)
                     if kind == "average" and rules.players == config.players[0]:
                         found.append(f"exploited by {gain:.4f} points")
-        self.said = f"{config.players[0]} players: {', '.join(found)} at {batch:,}"
+        self.said = f"{config.players[0]} players: {', '.join(found)} at {batch:,}" if found else ""
         self._writer.flush()
 
     def _exploited(self, agent: Trained, rules: CrashRules, seed: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -11,7 +12,9 @@ from torch import Tensor
 
 from .config_files import ConfigFileError
 
-__all__ = ["adam_tensors", "check_device", "load_adam", "made_device", "process_group"]
+__all__ = ["adam_tensors", "check_device", "load_adam", "made_device", "place_among_processes", "process_group"]
+
+_BY_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def check_device(name: str) -> None:
@@ -43,6 +46,22 @@ def made_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     return torch.device(name)
+
+
+def place_among_processes() -> tuple[int, int]:
+    """Return which process this is, and of how many, as ``torchrun`` says; 0 of 1 where it did not start this one.
+
+    Raises:
+        ConfigFileError: what it should have set are no numbers.
+    """
+    if any(name not in os.environ for name in _BY_TORCHRUN):
+        return 0, 1
+    rank, processes = os.environ["RANK"], os.environ["WORLD_SIZE"]
+    if not (rank.isdecimal() and processes.isdecimal() and int(rank) < int(processes)):
+        raise ConfigFileError(
+            f"RANK={rank!r}, WORLD_SIZE={processes!r}: expected a process of so many, as torchrun sets them"
+        )
+    return int(rank), int(processes)
 
 
 @contextmanager

@@ -30,6 +30,24 @@ def test_a_failed_body_leaves_what_was_there(tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_disk_that_takes_no_more_is_named_with_the_file(tmp_path: Path) -> None:
+    import resource
+
+    target = tmp_path / "a.txt"
+    write_whole(target, "old")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as caught:
+            write_whole(target, b"n" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.filename == str(target)
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     target, link = tmp_path / "a.txt", tmp_path / "link.txt"

@@ -47,7 +47,19 @@ def test_every_configuration_that_ships_loads(name: str) -> None:
         ({"hidden": [10**6]}, r"hidden\.0=1000000"),
         ({"total_steps": 10**12}, "total_steps=1000000000000"),
         ({"last_learning_rate": 1.5}, "last_learning_rate=1.5"),
+        ({"last_learning_rate": float("nan")}, "last_learning_rate=nan"),
+        ({"last_learning_rate": "slow"}, "last_learning_rate='slow'"),
+        ({"last_entropy": -0.1}, "last_entropy=-0.1"),
+        ({"last_entropy": float("inf")}, "last_entropy=inf"),
+        ({"last_entropy": True}, "last_entropy=True"),
+        ({"hats": -1}, "hats=-1"),
+        ({"hats": "many"}, "hats='many'"),
+        ({"hats": 10**17}, "hats=100000000000000000"),
         ({"seats": "both"}, "seats='both'"),
+        (
+            {"seats": "all", "rule_options": {"crash_call": "optional"}},
+            "seats='all' with an exchange or with calls: all seats must decide at once",
+        ),
         ({"seats": "all", "rules": "bga"}, "seats='all' with an exchange"),
         ({"seats": "all", "envs": 2, "rollout_steps": 8, "batch_size": 64}, r"envs \* rollout_steps \* players = 48"),
         ({"device": "gpu"}, "device='gpu': expected auto, cpu, cuda, cuda:N"),
@@ -57,6 +69,19 @@ def test_every_configuration_that_ships_loads(name: str) -> None:
 def test_errors_name_key_and_value(overrides: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigFileError, match=message):
         load_ppo_config("ppo-online", overrides)
+
+
+def test_a_run_from_before_a_key_goes_on_with_its_default(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from prial.training.ppo_config import config_of
+    from prial.training.run_folder import RunFolder
+
+    content = load_ppo_config("ppo-online", {"seed": 3, "gamma": 0.9}).model_dump()
+    for key in ("hats", "seats", "last_learning_rate", "last_entropy"):
+        del content[key]
+    run = RunFolder(tmp_path)
+    run.start(content)
+    assert config_of(run) == load_ppo_config("ppo-online", {"seed": 3, "gamma": 0.9})
 
 
 def test_files_are_read_and_their_faults_named(tmp_path: Path) -> None:

@@ -113,6 +113,31 @@ def test_mistakes_are_one_line(
     assert list(tmp_path.iterdir()) == []  # nothing half made is left
 
 
+def test_more_than_the_memory_is_told_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 36.0 GiB")  # as NumPy says it
+
+    monkeypatch.setattr("prial.training.ppo._model", refuse)
+    said = "Error: out of memory: Unable to allocate 36.0 GiB\n"
+    assert prial("train", "ppo", "--out", tmp_path / "run") == (1, "", said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rules_without_winning_chances_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    words = ["--set", "reward=chances", "--set", "rule_options={cards_dealt: 7}"]
+    code, out, err = prial("train", "ppo", *words, "--out", tmp_path / "run")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "no solver table for these rules (online, players=3, cards_dealt=7)" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_out_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a file").write_text("mine", encoding="utf-8")
+    code, _, err = prial("train", "ppo", "--out", tmp_path / "a file")
+    assert (code, err) == (2, f"Error: {str(tmp_path / 'a file')!r} is no folder; name one for the run\n")
+    assert (tmp_path / "a file").read_text(encoding="utf-8") == "mine"
+
+
 def test_every_key_is_listed() -> None:
     code, out, _ = prial("train", "ppo", "--keys")
     assert code == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +50,7 @@ def selfplay(
         show_config_keys(SelfPlayConfig)
         return
     from ..run_folder import RunFolder
+    from ..torch_state import place_among_processes
     from ..trained_files import config_of_run
 
     overrides = read_settings(settings, seed)
@@ -61,7 +61,6 @@ def selfplay(
     else:
         made = load_selfplay_config(config, overrides)
         folder = out or Path("runs") / f"{Path(config).stem}-{made.key}-s{made.seed}"
-    first = os.environ.get("RANK", "0") == "0"
     if resume is not None and RunFolder(resume).about().get("status") == "finished":
         typer.echo(f"{resume} is finished already: nothing to go on with.", err=True)
     else:
@@ -74,7 +73,7 @@ def selfplay(
                 resume=resume is not None,
                 progress=lambda now: report(describe(now), now.batch, now.seconds_left),
             )
-    if not first:
+    if place_among_processes()[0] > 0:
         return
     if as_json:
         show_json({"run": str(folder), "batches": made.iterations})
