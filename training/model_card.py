@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import platform
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
@@ -14,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from ..agents.protocol import BaseAgent
+from ..agents.registry import make
 from ..agents.safetensors_file import read_safetensors
-from ..agents.trained import Trained
+from ..agents.trained import Trained, TrainedError
 from ..envs.crash.presets import read_preset
-from ..envs.crash.rules import CrashRules
+from ..envs.crash.rules import CrashRules, RulesError
 from ..envs.crash.vector import CrashVectorEnv
 from .arena import run_arena
+from .config_files import shipped_configs, validated
 from .equity import solve_equity
 from .exploit import run_exploit
-from .selfplay_config import SelfPlayConfig
+from .selfplay_config import SelfPlayConfig, load_selfplay_config
 from .standings import plays
 from .statistics import Estimate
 
@@ -72,11 +76,18 @@ def measure_agent(
         seed: of all this; another than in training and evaluation.
         jobs: processes.
         progress: told what comes next.
+
+    Raises:
+        TrainedError: no file of a trained agent, or one that does not say how it was trained.
+        ValueError: an opponent that cannot be made or does not play the rules; of its own kind.
     """
     say = progress or (lambda what: None)  # noqa: ARG005 (nobody listens)
     agent = Trained.from_file(path, name=name)
-    about = read_safetensors(path).metadata
-    config = SelfPlayConfig.model_validate(json.loads(about["config"]))
+    config, batches = _how_trained(path)
+    for opponent in map(make, opponents):  # refused now, not when the others have been met
+        for rules in plain_rules(agent):
+            if isinstance(opponent, BaseAgent):
+                opponent.check_rules(rules)
     tables = []
     for rules in plain_rules(agent):
         label = f"{rules.name}, {rules.players} players"
@@ -110,12 +121,29 @@ def measure_agent(
         "seed": seed,
         "worlds": worlds,
         "bytes": path.stat().st_size,
-        "batches": int(about["batches"]),
+        "batches": batches,
         "config": config.model_dump(),
         "options": _options_of(agent),
         "tables": tables,
         "speed": _speed(agent),
     }
+
+
+def _how_trained(path: Path) -> tuple[SelfPlayConfig, int]:
+    """The configuration of the run that a file came from, and its batches.
+
+    Raises:
+        TrainedError: the file does not say.
+        ConfigFileError: a configuration that this version cannot use.
+    """
+    about = read_safetensors(path).metadata
+    try:
+        content, batches = json.loads(about["config"]), int(about["batches"])
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise TrainedError(
+            f"{str(path)!r} does not say how it was trained ({error!r}); expected a file that prial train ship wrote"
+        ) from None
+    return validated(SelfPlayConfig, content, where=str(path)), batches
 
 
 def measure_options(
@@ -130,12 +158,18 @@ def measure_options(
         rules_name: of the rule set.
         games, seed, jobs, progress: as for `measure_agent`.
 
+    Raises:
+        RulesError: no such rules, or they do not list options in use as lists.
+
     >>> measure_options("online", "online", games=6, seed=1)
     []
     """
     base = CrashRules.preset(rules_name)
+    in_use = read_preset(rules_name).get("in_use", {})
+    if not isinstance(in_use, dict) or not all(isinstance(values, list) for values in in_use.values()):
+        raise RulesError(f"in_use of {rules_name!r}: expected lists of values, as in target: [7, 10]")
     found = []
-    for option, values in read_preset(rules_name)["in_use"].items():
+    for option, values in in_use.items():
         for value in values:
             if option == "players" or value == getattr(base, option):
                 continue
@@ -211,6 +245,15 @@ def cards_table(cards: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def _trained_by(config: Mapping[str, Any]) -> str:
+    """The command that trains by a configuration: that which ships for the rules, and the keys that are set otherwise."""
+    name = config["rules"] if config["rules"] in shipped_configs("selfplay") else "online"
+    ships = load_selfplay_config(name).model_dump()
+    own = [shlex.quote(f"{key}={json.dumps(value)}") for key, value in config.items() if value != ships.get(key)]
+    settings = "".join(f" --set {setting}" for setting in own if not setting.startswith("seed="))
+    return f"prial train selfplay --config {name}{settings} --seed {config['seed']}"
+
+
 def card_page(
     card: Mapping[str, Any], *, command: str, options: Sequence[Mapping[str, Any]] = (), options_command: str = ""
 ) -> str:
@@ -224,6 +267,8 @@ def card_page(
     """
     config, tables = card["config"], card["tables"]
     stopped = f"of {config['iterations']:,} " if card["batches"] < config["iterations"] else ""
+    own = str(card["agent"]).endswith(".safetensors")
+    file = card["agent"] if own else f"agents/data/trained/{card['agent']}.safetensors"
     opponents = list(tables[0]["against"])
     met = ", ".join(f"`{key}` {', '.join(map(str, values))}" for key, values in card["options"].items()).replace(
         ", `", "; `"
@@ -239,10 +284,10 @@ def card_page(
         "",
         f"- **For**: {met}. Any target: larger needs count as the largest trained for.",
         (
-            f"- **Trained by**: `prial train selfplay --config {config['rules']} --seed {config['seed']}`, "
+            f"- **Trained by**: `{_trained_by(config)}`, "
             f"{card['batches']:,} {stopped}batches of {config['tables']:,} rounds; the average of past networks."
         ),
-        f"- **File**: `agents/data/trained/{card['agent']}.safetensors`, {card['bytes']:,} bytes, no pickle.",
+        f"- **File**: `{file}`, {card['bytes']:,} bytes, no pickle.",
         (
             f"- **Speed**: {card['speed']['batched']:,.0f} microseconds a decision in a batch, "
             f"{card['speed']['single']:,.0f} for a single one, search included, on one core (load {card['load']})."

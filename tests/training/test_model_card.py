@@ -12,11 +12,12 @@ pytest.importorskip("tensorboard")
 
 from typer.testing import CliRunner  # noqa: E402
 
+from prial.agents.trained import TrainedError  # noqa: E402
 from prial.agents.value_inputs import places_of  # noqa: E402
 from prial.training import model_card  # noqa: E402
 from prial.training.cli import app  # noqa: E402
 from prial.training.files import write_whole  # noqa: E402
-from prial.training.model_card import cards_table, measure_options  # noqa: E402
+from prial.training.model_card import _how_trained, cards_table, measure_options  # noqa: E402
 from prial.training.selfplay_compare import ComparePoint, points_table  # noqa: E402
 from prial.training.selfplay_config import SelfPlayConfig  # noqa: E402
 from prial.training.trained_files import trained_file  # noqa: E402
@@ -119,7 +120,75 @@ def test_seeds_are_averaged() -> None:
     assert line == "| `neurd` | 10 | 4 | 0.0300 (0.0200 to 0.0400) | 0.0600 (0.0400 to 0.0800) |"
 
 
-@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"card": 3, "command": "x"}', '{"card": {}}'])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["card", "online", "--out", "c.json"], "expected another ending than .json"),
+        (["card", "online", "--out", "."], "Is a directory"),
+        (["card", "online", "--out", "c.md", "--against", "greedy,nobody"], "no agent 'nobody'"),
+        (["card", "online", "--out", "c.md", "--against", "greedy,bga"], "bga was trained for"),
+        (["compare", "--out", "c.JSON"], "expected another ending than .json"),
+        (["compare", "--out", ""], "Is a directory"),
+        (["compare", "--out", "c.png", "--set", "update=q"], "--set update=q: every update rule is compared"),
+        (["compare", "--out", "c.png", "--set", "iterations=9"], "a run ends at the last batch of --at"),
+        (["compare", "--out", "c.png", "--set", "seed=2"], "the seeds 1 to N of --seeds N"),
+    ],
+)
+def test_what_cannot_be_measured_or_written_is_refused_at_once(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(model_card, "run_arena", lambda *_, **__: pytest.fail("it has begun to measure"))
+    done = CliRunner().invoke(app, ["train", *words])
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_does_not_say_how_it_was_trained_has_no_card(bot: Path, tmp_path: Path) -> None:
+    config, batches = _how_trained(bot)
+    assert (config.players, batches) == ([2, 3], 7)
+    for old, new in ((b'"batches"', b'"botches"'), (b'"config"', b'"confit"'), (b'"batches":"7"', b'"batches":"x"')):
+        bot.write_bytes(bot.read_bytes().replace(old, new))
+        with pytest.raises(TrainedError, match=r"does not say how it was trained .*; expected a file that prial"):
+            _how_trained(bot)
+        done = CliRunner().invoke(app, ["train", "card", str(bot), *FEW, "--out", str(tmp_path / "card.md")])
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        bot.write_bytes(bot.read_bytes().replace(new, old))
+
+
+def test_an_agent_for_rules_of_ones_own_is_trained_shipped_and_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`solver-fast`, which an evaluation asks what it would lay, has no table for them; nor is there one of their name."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text("players: 3\ntarget: 5\nin_use: {target: [5, 6]}\n", encoding="utf-8")
+    keys = ["rules=mine.yaml", "objective=points", "players=[3]", "shares=[]", "tables=8", "width=8", "hats=3"]
+    keys += ["iterations=1", "evaluate_games=3", "exploit_deals=0", "opponents=[greedy]"]
+    words = [word for key in keys for word in ("--set", key)]
+    few = [*FEW, "--against", "random", "--jobs", "1", "--option-games", "3"]
+    for command in (["selfplay", *words, "--out", "run"], ["ship", "run", "bot.safetensors"]):
+        done = CliRunner().invoke(app, ["train", *command])
+        assert done.exit_code == 0, done.output
+    card = ["train", "card", "bot.safetensors", *few, "--out", "card.md"]
+    done = CliRunner().invoke(app, card)
+    assert done.exit_code == 0, done.output
+    page = Path("card.md").read_text(encoding="utf-8")
+    assert "`prial train selfplay --config online --set 'rules=\"mine.yaml\"' --set 'players=[3]'" in page
+    assert "- **File**: `bot.safetensors`, " in page
+    assert "| `target=6` | 3 |" in page
+    Path("mine.yaml").write_text("players: 3\ntarget: 5\nin_use: 3\n", encoding="utf-8")
+    Path("card.json").unlink()
+    done = CliRunner().invoke(app, card)
+    assert done.exit_code == 2
+    assert "in_use of 'mine.yaml': expected lists of values" in done.stderr
+    assert json.loads(Path("card.json").read_text(encoding="utf-8"))["card"]["tables"]  # what was measured is kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[]", "{}", '{"card": 3, "command": "x"}', '{"card": {}}', '{"card": {"config": 3}, "command": "x"}'],
+)
 def test_a_file_without_figures_is_told_and_left_alone(bot: Path, tmp_path: Path, text: str) -> None:
     page = tmp_path / "card.md"
     page.with_suffix(".json").write_text(text, encoding="utf-8")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..console import CommandError, complain, require_extra
-from .options import JobsOption, SeedOption
+from .options import JobsOption, SeedOption, figures_beside
 
 __all__ = ["card"]
 
@@ -46,12 +46,10 @@ def card(
 ) -> None:
     """Measure a trained agent, and write its model card."""
     require_extra("prial train card", "train", "torch")
-    from ..files import check_target, write_whole
+    from ..files import write_whole
     from ..model_card import card_page, measure_agent, measure_options
 
-    figures = out.with_suffix(".json")
-    check_target(figures)
-    check_target(out)
+    figures = figures_beside(out)
     command = (
         f"prial train card {agent} --games {games} --deals {deals} --exploit-games {exploit_games} --worlds {worlds} "
         f"--seed {seed} --out {out}"
@@ -78,6 +76,7 @@ def card(
                 jobs=jobs or 1,
                 progress=complain,
             )
+            write_whole(figures, json.dumps(kept, indent=1) + "\n")  # hours of work are not lost by what follows
         if option_games:
             kept["options"] = measure_options(
                 agent,
@@ -90,13 +89,18 @@ def card(
             kept["options_command"] = (
                 f"prial train card {agent} --again --option-games {option_games} --seed {seed} --out {out}"
             )
+    try:
+        page = card_page(
+            kept["card"],
+            command=kept["command"],
+            options=kept.get("options", ()),
+            options_command=kept.get("options_command", ""),
+        )
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        if not again:
+            raise
+        raise CommandError(f"{figures} holds no figures of a card: {error!r}") from None
     write_whole(figures, json.dumps(kept, indent=1) + "\n")
-    page = card_page(
-        kept["card"],
-        command=kept["command"],
-        options=kept.get("options", ()),
-        options_command=kept.get("options_command", ""),
-    )
     write_whole(out, page)
     typer.echo(f"{out} and {figures}")
 

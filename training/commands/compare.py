@@ -10,10 +10,16 @@ from typing import Annotated
 import typer
 
 from ..console import CommandError, complain, require_extra
-from .options import SeedOption
+from .options import SeedOption, figures_beside
 from .train_settings import read_settings
 
 __all__ = ["compare"]
+
+_SET_OTHERWISE = {
+    "update": "every update rule is compared",
+    "seed": "the runs have the seeds 1 to N of --seeds N",
+    "iterations": "a run ends at the last batch of --at",
+}
 
 
 def compare(
@@ -42,17 +48,20 @@ def compare(
         raise CommandError(f"--at {batches!r}: expected whole numbers, such as 25,50,100") from None
     if min(at) < 1:
         raise CommandError(f"--at {batches!r}: expected numbers from 1")
-    from ..files import check_target, write_whole
+    from ..files import write_whole
     from ..selfplay_compare import compare_rules, curves_picture, points_table
     from ..selfplay_config import load_selfplay_config
 
-    made = load_selfplay_config(config, read_settings(settings, None))
-    check_target(out.with_suffix(".json"))
-    check_target(out)
+    overrides = read_settings(settings, None)
+    for key, by in _SET_OTHERWISE.items():
+        if key in overrides:
+            raise CommandError(f"--set {key}={overrides[key]}: {by}")
+    made = load_selfplay_config(config, overrides)
+    figures = figures_beside(out)
     points = compare_rules(
         made, seeds=range(1, seeds + 1), at=at, deals=deals, worlds=worlds, exploit_seed=seed, progress=complain
     )
-    write_whole(out.with_suffix(".json"), json.dumps([asdict(point) for point in points], indent=1) + "\n")
+    write_whole(figures, json.dumps([asdict(point) for point in points], indent=1) + "\n")
     title = f"{made.rules}, {made.players[0]} players, batches of {made.tables:,} rounds, {seeds} seeds"
     write_whole(out, curves_picture(points, title=title))
     typer.echo(points_table(points))

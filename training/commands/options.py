@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -27,6 +28,7 @@ __all__ = [
     "RulesOption",
     "SeedOption",
     "SetOption",
+    "figures_beside",
     "held_from",
     "rules_from",
     "workers_from",
@@ -117,6 +119,26 @@ def held_from(text: str, rules: CrashRules) -> tuple[Card, ...]:
     if foreign:
         raise CommandError(f"{format_cards(foreign)} in {text!r}: not in the pack (ranks={rules.ranks})")
     return held
+
+
+def figures_beside(out: Path) -> Path:
+    """Return the path of the figures of a page or a picture: the same with the ending .json. Both can be written.
+
+    Raises:
+        CommandError: they would be one file.
+        OSError: one of them cannot be written.
+
+    >>> figures_beside(Path("rules.png")).name
+    'rules.json'
+    """
+    from ..files import check_target
+
+    check_target(out)
+    if out.suffix.lower() == ".json":
+        raise CommandError(f"--out {out}: expected another ending than .json, the figures' own")
+    figures = out.with_suffix(".json")
+    check_target(figures)
+    return figures
 
 
 @contextmanager
