@@ -84,10 +84,10 @@ def measure_agent(
     say = progress or (lambda what: None)  # noqa: ARG005 (nobody listens)
     agent = Trained.from_file(path, name=name)
     config, batches = _how_trained(path)
-    for opponent in map(make, opponents):  # refused now, not when the others have been met
+    for other in map(make, opponents):  # refused now, not when the others have been played
         for rules in plain_rules(agent):
-            if isinstance(opponent, BaseAgent):
-                opponent.check_rules(rules)
+            if isinstance(other, BaseAgent):
+                other.check_rules(rules)
     tables = []
     for rules in plain_rules(agent):
         label = f"{rules.name}, {rules.players} players"
