@@ -36,7 +36,7 @@ from .ppo_tables import AllSeatsVecEnv
 from .run_folder import Checkpoint, Progress, RunError, RunFolder
 from .scorer import CandidateScorer
 from .single_seat_vec_env import SingleSeatVecEnv
-from .torch_state import adam_tensors, check_device, load_adam
+from .torch_state import TrainingError, adam_tensors, check_device, check_finite, load_adam
 
 __all__ = ["PPOProgress", "load_scorer", "train_ppo"]
 
@@ -114,6 +114,7 @@ class _Watch(BaseCallback):
         self._facts: dict[str, list[float]] = {name: [] for name in _EPISODE_FACTS}
 
     def _on_rollout_start(self) -> None:
+        check_finite(_scorer(self.model), at=f"decision {self.num_timesteps:,}")  # type: ignore[arg-type]
         self._opponents.deal_out(self.training_env, self.num_timesteps)  # type: ignore[arg-type]
 
     def _on_step(self) -> bool:
@@ -145,7 +146,7 @@ def check_ratios(model: MaskablePPO) -> None:
     """Check that acting and learning see the same probabilities: before an update every ratio is 1.
 
     Raises:
-        RuntimeError: they differ, so a mask or an observation was lost on the way.
+        TrainingError: they differ, so a mask or an observation was lost on the way.
     """
     buffer: Any = model.rollout_buffer
 
@@ -162,7 +163,9 @@ def check_ratios(model: MaskablePPO) -> None:
     ratios = torch.exp(now.cpu() - torch.as_tensor(buffer.log_probs.reshape(-1)))
     worst = float((ratios - 1).abs().max())
     if not worst < _RATIO_TOLERANCE:
-        raise RuntimeError(f"acting and learning disagree: a probability ratio is off by {worst:.3g} before the update")
+        raise TrainingError(
+            f"acting and learning disagree: a probability ratio is off by {worst:.3g} before the update"
+        )
 
 
 def evaluate(scorer: CandidateScorer, config: PPOConfig, *, step: int) -> tuple[float, float]:
@@ -208,7 +211,8 @@ def train_ppo(
             without winning chances (`reward: chances`); nothing has been written.
         RunError: the folder holds a run and `resume` is not asked for, or holds none to resume, or a damaged one; nothing
             has been written.
-        RuntimeError: acting and learning disagree, or agents fail.
+        TrainingError: acting and learning disagree, or numbers that are not finite.
+        ArenaError: an agent fails in an evaluation.
     """
     run, rules = RunFolder(Path(folder)), config.made_rules()
     # What can be refused is refused before anything is written.
@@ -276,6 +280,7 @@ def _train(
             log_interval=1,
             reset_num_timesteps=False,
         )
+        check_finite(_scorer(model), at=f"decision {model.num_timesteps:,}")  # never kept as a checkpoint
         model.logger.dump(model.num_timesteps)  # what the last update learned; SB3 writes it with the next one
         state.updates = model._n_updates
         if config.seats == "one" and model.num_timesteps - state.snapshot_at >= config.snapshot_every:

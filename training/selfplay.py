@@ -37,12 +37,12 @@ from .selfplay_config import SelfPlayConfig
 from .selfplay_deals import Dealer, Deals, draw_rows
 from .selfplay_rounds import Choosing, reach_of, said_before
 from .selfplay_watch import Watch, check_opponents
-from .torch_state import adam_tensors, load_adam, made_device, place_among_processes, process_group
+from .torch_state import TrainingError, adam_tensors, load_adam, made_device, place_among_processes, process_group
 from .trained_files import checkpoint_of_run
 from .update_rules import Decisions, loss_of
 from .value_net import ValueNet
 
-__all__ = ["Learner", "SelfPlayProgress", "TrainingError", "train_selfplay"]
+__all__ = ["Learner", "SelfPlayProgress", "train_selfplay"]
 
 Floats = npt.NDArray[np.float64]
 # Branches of the run's seed.
@@ -50,10 +50,6 @@ _DEALS, _DRAWS, _WEIGHTS = range(3)
 _CHOICE_TEMPERATURE = 0.1
 _RAREST = 0.01
 _LAST_RATE = 0.02
-
-
-class TrainingError(RuntimeError):
-    """Training that has gone wrong; the message says in which batch and how."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

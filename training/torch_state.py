@@ -1,4 +1,4 @@
-"""What every learner needs of torch: its device, its processes, and Adam's state as plain tensors."""
+"""What every learner needs of torch: device, processes, numbers that stay finite, Adam's state as plain tensors."""
 
 from __future__ import annotations
 
@@ -8,13 +8,43 @@ from contextlib import contextmanager
 
 import torch
 import torch.distributed
-from torch import Tensor
+from torch import Tensor, nn
 
 from .config_files import ConfigFileError
 
-__all__ = ["adam_tensors", "check_device", "load_adam", "made_device", "place_among_processes", "process_group"]
+__all__ = [
+    "TrainingError",
+    "adam_tensors",
+    "check_device",
+    "check_finite",
+    "load_adam",
+    "made_device",
+    "place_among_processes",
+    "process_group",
+]
 
 _BY_TORCHRUN = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+class TrainingError(RuntimeError):
+    """Training that has gone wrong; the message says where and how."""
+
+
+def check_finite(network: nn.Module, *, at: str) -> None:
+    """Check that a network that learns holds finite numbers.
+
+    Args:
+        network: the network.
+        at: how far it has come.
+
+    Raises:
+        TrainingError: it does not.
+
+    >>> check_finite(nn.Linear(2, 2), at="batch 3")
+    """
+    for name, values in network.named_parameters():
+        if not bool(torch.isfinite(values).all()):
+            raise TrainingError(f"{at}: {name} holds numbers that are not finite; a smaller learning_rate may help")
 
 
 def check_device(name: str) -> None:

@@ -23,6 +23,7 @@ from prial.training.ppo import check_ratios, load_scorer, train_ppo  # noqa: E40
 from prial.training.ppo_config import PPOConfig, load_ppo_config  # noqa: E402
 from prial.training.run_folder import RunError, RunFolder  # noqa: E402
 from prial.training.scorer import CandidateScorer  # noqa: E402
+from prial.training.torch_state import TrainingError  # noqa: E402
 
 SMALL = {
     "envs": 4,
@@ -184,6 +185,34 @@ def test_a_corrupted_mask_is_noticed_before_the_update(tmp_path: Path) -> None:
 
     model.learn(total_timesteps=1, callback=Corrupt())
     tables.close()
+
+
+def test_numbers_that_are_not_finite_stop_the_run_and_are_never_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned, spoiled = ppo.MaskablePPO.train, [0]
+
+    def spoil(model: ppo.MaskablePPO) -> None:
+        learned(model)
+        if model.num_timesteps in spoiled:
+            with torch.no_grad():
+                ppo._scorer(model).candidate_head.weight.fill_(torch.nan)
+
+    monkeypatch.setattr(ppo.MaskablePPO, "train", spoil)
+    for checkpoint_every, step in ((256, 512), (512, 256)):  # at the end of a stretch, within one
+        spoiled[:] = [step]
+        folder = tmp_path / str(checkpoint_every)
+        with pytest.raises(
+            TrainingError, match=r"decision \d+: candidate_head\.weight holds numbers that are not finite"
+        ):
+            train_ppo(small(checkpoint_every=checkpoint_every), folder)
+        assert RunFolder(folder).about()["status"] == "failed"
+    kept = RunFolder(tmp_path / "256").latest()
+    assert kept is not None
+    assert kept.step == 256
+    assert RunFolder(tmp_path / "512").latest() is None
+    monkeypatch.undo()
+    train_ppo(small(checkpoint_every=256), tmp_path / "256", resume=True)
 
 
 def test_past_versions_play_as_they_learned(whole_run: Path) -> None:

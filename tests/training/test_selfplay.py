@@ -21,9 +21,10 @@ from prial.envs.crash.rules import CrashRules  # noqa: E402
 from prial.training.arena import run_arena  # noqa: E402
 from prial.training.config_files import ConfigFileError, shipped_configs  # noqa: E402
 from prial.training.run_folder import RunError, RunFolder  # noqa: E402
-from prial.training.selfplay import Learner, TrainingError, train_selfplay  # noqa: E402
+from prial.training.selfplay import Learner, train_selfplay  # noqa: E402
 from prial.training.selfplay_config import SelfPlayConfig, load_selfplay_config  # noqa: E402
 from prial.training.selfplay_watch import agent_of, agreement  # noqa: E402
+from prial.training.torch_state import TrainingError  # noqa: E402
 from prial.training.trained_files import config_of_run, write_trained  # noqa: E402
 from prial.training.value_net import ValueNet, numpy_network  # noqa: E402
 
