@@ -1,4 +1,4 @@
-"""Compiled parts of the solver: features of known cards, outcomes of a round, values of arrangements. Private.
+"""Compiled parts of the solver: outcomes of a round, their chances, and values of arrangements. Private.
 
 Seats are relative here: 0 is the seat that decides, the others follow clockwise. A *leaf* says who wins each comparison:
 digits in base ``players + 1``, Hand 1 the most significant, the digit `players` for nobody.
@@ -12,126 +12,9 @@ import numpy as np
 
 from ..envs.crash._kernels_settling import NO_REASON, settle_winners
 from ..envs.kernel_cache import kernel
-from .solver_table import NUM_RANKS, NUM_RUNS, NUM_SUITS
 
-_CUTS = 743  # chances of less than 0, 1, ..., 742
 _MOST_HANDS = 4
 _SCALINGS = 4  # until both keep their shares to about a hundredth
-_FLUSHES = 100.0  # scales their numbers to the size of the other features
-
-
-@kernel(nogil=True)
-def _features(known: Any, counts: Any, suits: Any, out: Any) -> None:
-    """Write what is known of the pack, `known` being bool (13 ranks, 4 suits).
-
-    That is: cards of each rank, whether two and three of it, sizes of the suits in order; and, with room for it, whether all
-    four of a rank; of the unknown cards the runs that they could make of each three ranks in a row, as a share, the running
-    flushes among these, the flushes under each rank as their highest card, and all flushes of each suit, in order.
-    """
-    counts[:] = 0
-    suits[:] = 0
-    for rank in range(NUM_RANKS):
-        for suit in range(NUM_SUITS):
-            counts[rank] += known[rank, suit]
-            suits[suit] += known[rank, suit]
-    suits.sort()
-    for rank in range(NUM_RANKS):
-        out[rank] = counts[rank]
-        out[NUM_RANKS + rank] = counts[rank] >= 2
-        out[2 * NUM_RANKS + rank] = counts[rank] >= 3
-    at = 3 * NUM_RANKS
-    for suit in range(NUM_SUITS):
-        out[at + suit] = suits[suit]
-    out[at + NUM_SUITS] = suits[3] * suits[3]
-    at += NUM_SUITS + 1
-    if len(out) == at:
-        return
-    for rank in range(NUM_RANKS):
-        out[at + rank] = counts[rank] == NUM_SUITS
-    at += NUM_RANKS
-    for low in range(NUM_RUNS):  # 2-3-4 to Q-K-A, then A-2-3
-        first = low if low < NUM_RUNS - 1 else NUM_RANKS - 1
-        second, third = (first + 1) % NUM_RANKS, (first + 2) % NUM_RANKS
-        unknown = (NUM_SUITS - counts[first]) * (NUM_SUITS - counts[second]) * (NUM_SUITS - counts[third])
-        out[at + low] = unknown / NUM_SUITS**3
-        running = 0
-        for suit in range(NUM_SUITS):
-            running += not (known[first, suit] or known[second, suit] or known[third, suit])
-        out[at + NUM_RUNS + low] = running
-    at += 2 * NUM_RUNS
-    out[at : at + NUM_RANKS + NUM_SUITS] = 0.0
-    for suit in range(NUM_SUITS):
-        lower = 0  # unknown cards of the suit below the rank
-        for rank in range(NUM_RANKS):
-            if not known[rank, suit]:
-                out[at + rank] += lower * (lower - 1) / _FLUSHES
-                lower += 1
-        unknown = NUM_RANKS - suits[suit]
-        out[at + NUM_RANKS + suit] = unknown * (unknown - 1) * (unknown - 2) / _FLUSHES
-
-
-@kernel(nogil=True)
-def card_features(cards: Any, given_up: Any, out: Any, start: Any, stop: Any) -> None:
-    """Write the features of many seats: float64 (rows, NUM_FEATURES), or (rows, 44) for the first of them.
-
-    Whoever gave up a hand knows twice the cards.
-
-    Args:
-        cards, given_up: int8 (rows, n), -1 where nothing was given up.
-    """
-    known = np.empty((NUM_RANKS, NUM_SUITS), np.bool_)
-    counts, suits = np.empty(NUM_RANKS, np.int64), np.empty(NUM_SUITS, np.int64)
-    for row in range(start, stop):
-        known[:] = False
-        for i in range(cards.shape[1]):
-            known[cards[row, i] >> 2, cards[row, i] & 3] = True
-            if given_up[row, i] >= 0:
-                known[given_up[row, i] >> 2, given_up[row, i] & 3] = True
-        _features(known, counts, suits, out[row])
-
-
-@kernel(nogil=True)
-def card_terms(features: Any, situations: Any, means: Any, axes: Any, terms: Any, start: Any, stop: Any) -> None:
-    """Write what the fit on known cards is linear in: 1, the place on each axis, and products of two of the first places.
-
-    Args:
-        features: float64 (rows, d). situations: int64 (rows,).
-        means: float64 (situations, d). axes: float64 (situations, d, a).
-        terms: float64 (rows, 1 + a + p (p + 1) / 2), to be written, of the first p axes the products.
-    """
-    a, paired = axes.shape[2], 0
-    while 1 + a + paired * (paired + 1) // 2 < terms.shape[1]:
-        paired += 1
-    for row in range(start, stop):
-        mean, axis = means[situations[row]], axes[situations[row]]
-        term = terms[row]
-        term[0] = 1.0
-        term[1 : 1 + a] = 0.0
-        for i in range(features.shape[1]):
-            away = features[row, i] - mean[i]
-            if away != 0.0:
-                for j in range(a):
-                    term[1 + j] += away * axis[i, j]
-        at = 1 + a
-        for i in range(paired):
-            for j in range(i, paired):
-                term[at] = term[1 + i] * term[1 + j]
-                at += 1
-
-
-@kernel(nogil=True)
-def card_places(terms: Any, situations: Any, weights: Any, places: Any, start: Any, stop: Any) -> None:
-    """Write where known cards lie among the directions of the fit: float64 (rows, k).
-
-    Args:
-        terms: as `card_terms` gives them. weights: float64 (situations, terms, k).
-    """
-    for row in range(start, stop):
-        weight = weights[situations[row]]
-        places[row] = 0.0
-        for i in range(terms.shape[1]):
-            for j in range(places.shape[1]):
-                places[row, j] += terms[row, i] * weight[i, j]
 
 
 @kernel(nogil=True)
@@ -182,79 +65,143 @@ def _chances(strength: Any, all_below: Any, alone: Any, basis: Any, place: Any, 
 
 
 @kernel(nogil=True, makes_arrays=False)
-def _link(first: Any, second: Any, weak: Any, same: Any, shares: Any, link: Any) -> None:
-    """Write who wins a position, given who wins the one before it: float64 (players + 1, players + 1).
-
-    Both keep their chances. That oneself wins both is a copula; among the others, the same winner is likelier.
+def _own_wins(chances: Any, below: Any, marks: Any, hands: Any, places: Any, room: Any, wins: Any) -> None:
+    """Write the chance of each set of positions to be those that oneself wins; each position keeps its own chance.
 
     Args:
-        first, second: who wins each, float64 (players + 1,), nobody last.
-        weak: float64 (grid + 1, grid + 1). same: how much likelier.
-        shares: room, float64 (2, players).
+        chances: who wins each comparison, float64 (hands, players + 1).
+        below: chance that the others are weak at all positions at once, by how weak at each, float64
+            ((parts + 1) ** hands,), and marks: how weak, float64 (parts + 1,), as `SolverTable` has them.
+        places: room, int64 (3 ** hands,). room: float64 (2, 3 ** hands).
+        wins: float64 (2 ** hands,), to be written; Hand 1 is the most significant bit.
     """
-    rest = len(first) - 1
-    own, own_next = first[0], second[0]
-    grid = len(weak) - 1
-    x, y = own * grid, own_next * grid
-    i, j = min(int(x), grid - 1), min(int(y), grid - 1)
-    x -= i
-    y -= j
-    both = own * own_next
-    both += (1.0 - x) * ((1.0 - y) * weak[i, j] + y * weak[i, j + 1])
-    both += x * ((1.0 - y) * weak[i + 1, j] + y * weak[i + 1, j + 1])
-    both = min(max(both, own + own_next - 1.0, 0.0), own, own_next)
-    # Shares of the others where oneself does not win, before and after; of whom is not told apart, even ones.
-    for k in range(rest):
-        shares[0, k] = first[1 + k] / (1.0 - own) if own < 1.0 else 1.0 / rest
-        shares[1, k] = second[1 + k] / (1.0 - own_next) if own_next < 1.0 else 1.0 / rest
-    kept = both / own if own > 0.0 else own_next
-    caught = (own_next - both) / (1.0 - own) if own < 1.0 else own_next
-    # Rows and columns are scaled in turn until both keep their shares (Sinkhorn); the factors lie where `link` is empty yet.
-    for m in range(rest):
-        link[0, 1 + m] = shares[1, m]
-    for _ in range(_SCALINGS if same != 1.0 else 0):
-        for k in range(rest):
-            total = 0.0
-            for m in range(rest):
-                total += link[0, 1 + m] * (same if m == k and k < rest - 1 else 1.0)
-            link[1 + k, 0] = shares[0, k] / total if total > 0.0 else 0.0
-        for m in range(rest):
-            total = 0.0
-            for k in range(rest):
-                total += link[1 + k, 0] * (same if m == k and k < rest - 1 else 1.0)
-            link[0, 1 + m] = shares[1, m] / total if total > 0.0 else 0.0
-    for k in range(rest):
-        total = 0.0
-        for m in range(rest):
-            link[1 + k, 1 + m] = link[0, 1 + m] * (same if m == k and k < rest - 1 else 1.0)
-            total += link[1 + k, 1 + m]
-        for m in range(rest):
-            link[1 + k, 1 + m] = (1.0 - caught) * (link[1 + k, 1 + m] / total if total > 0.0 else 1.0 / rest)
-        link[1 + k, 0] = caught
-    link[0, 0] = kept
-    for m in range(rest):
-        link[0, 1 + m] = (1.0 - kept) * shares[1, m]
+    parts, size, stride = len(marks) - 1, 1, 1
+    for _ in range(hands - 1):
+        stride *= parts + 1
+    # Needed of `below`: at each position the marks to either side, and 1.
+    places[0] = 0
+    for hand in range(hands):
+        cell = _cell(chances[hand, 0], marks)
+        for i in range(size - 1, -1, -1):
+            at = places[i]
+            places[3 * i] = at + stride * cell
+            places[3 * i + 1] = at + stride * (cell + 1)
+            places[3 * i + 2] = at + stride * parts
+        size *= 3
+        stride //= parts + 1
+    for i in range(size):
+        room[0, i] = below[places[i]]
+    # Position by position: won is what lies below the own chance, lost the rest.
+    sets = 1
+    for hand in range(hands):
+        size //= 3
+        cell = _cell(chances[hand, 0], marks)
+        x = (chances[hand, 0] - marks[cell]) / (marks[cell + 1] - marks[cell])
+        now, then = room[hand % 2], room[1 - hand % 2]
+        for one in range(sets):
+            for i in range(size):
+                at = 3 * one * size + i
+                won = (1.0 - x) * now[at] + x * now[at + size]
+                then[2 * one * size + i] = now[at + 2 * size] - won
+                then[(2 * one + 1) * size + i] = won
+        sets *= 2
+    for one in range(sets):
+        wins[one] = room[hands % 2, one]
 
 
 @kernel(nogil=True, makes_arrays=False)
-def _expected(leaves: Any, chances: Any, links: Any, hands: Any, room: Any) -> Any:
-    """Mean of the leaves, each comparison depending on the one before it."""
+def _cell(chance: Any, marks: Any) -> Any:
+    """Between which marks a chance lies: the number of the lower one."""
+    cell = 0
+    while cell < len(marks) - 2 and chance >= marks[cell + 1]:
+        cell += 1
+    return cell
+
+
+@kernel(nogil=True, makes_arrays=False)
+def _winners(first: Any, second: Any, same: Any, shares: Any, follow: Any) -> None:
+    """Write who wins a position that oneself does not: by shares, and if oneself did not win the one before either.
+
+    Of the others the same winner is likelier: rows and columns are scaled in turn until both keep their shares (Sinkhorn).
+
+    Args:
+        first, second: who wins the one before, and this one, float64 (players + 1,), nobody last.
+        same: how much likelier.
+        shares: float64 (2, players), of the one before, and of this one, the second to be written.
+        follow: float64 (players, players), to be written: by who won the one before; adding up to 1.
+    """
+    rest = len(first) - 1
+    _shares(second, shares[1])
+    for m in range(rest):
+        follow[0, m] = shares[1, m]
+    if same != 1.0:
+        row, column = follow[1], follow[0]  # the factors, before the rows are written
+        for _ in range(_SCALINGS):
+            for k in range(rest):
+                total = 0.0
+                for m in range(rest):
+                    total += column[m] * (same if m == k and k < rest - 1 else 1.0)
+                row[k] = shares[0, k] / total if total > 0.0 else 0.0
+            for m in range(rest):
+                total = 0.0
+                for k in range(rest):
+                    total += row[k] * (same if m == k and k < rest - 1 else 1.0)
+                column[m] = shares[1, m] / total if total > 0.0 else 0.0
+    for k in range(rest - 1, -1, -1):  # the first last: it holds the factors
+        total = 0.0
+        for m in range(rest):
+            total += follow[0, m] * (same if m == k and k < rest - 1 else 1.0)
+        for m in range(rest):
+            likelier = same if m == k and k < rest - 1 else 1.0
+            follow[k, m] = follow[0, m] * likelier / total if total > 0.0 else 1.0 / rest
+
+
+@kernel(nogil=True, makes_arrays=False)
+def _shares(chances: Any, shares: Any) -> None:
+    """Write who wins a position that oneself does not, as shares; even ones where there is nothing to tell them apart."""
+    rest, own = len(chances) - 1, chances[0]
+    for k in range(rest):
+        shares[k] = chances[1 + k] / (1.0 - own) if own < 1.0 else 1.0 / rest
+
+
+@kernel(nogil=True, makes_arrays=False)
+def _weigh(chances: Any, same: Any, hands: Any, shares: Any, follow: Any, weights: Any) -> Any:
+    """Write how likely the others share the positions so that a leaf comes out, given those that oneself wins.
+
+    Args:
+        chances: who wins each comparison, float64 (hands, players + 1).
+        same: float64 (hands - 1,).
+        shares: room, float64 (2, players). follow: room, float64 (players, players).
+        weights: float64 (leaves,), to be written.
+    """
     base = chances.shape[1]
-    size = len(leaves) // base
-    for i in range(size):
-        room[i] = 0.0
-        for digit in range(base):
-            chance = chances[0, digit] if hands == 1 else links[hands - 2, i % base, digit]
-            room[i] += chance * leaves[i * base + digit]
-    for hand in range(hands - 2, -1, -1):
-        size //= base
-        for i in range(size):
-            total = 0.0
+    _shares(chances[0], shares[0])
+    weights[0] = 1.0
+    for k in range(base - 1):
+        weights[1 + k] = shares[0, k]
+    size = base
+    for hand in range(1, hands):
+        _winners(chances[hand - 1], chances[hand], same[hand - 1], shares, follow)
+        for i in range(size - 1, -1, -1):
+            weight, before = weights[i], i % base
+            weights[i * base] = weight
+            for m in range(base - 1):
+                weights[i * base + 1 + m] = weight * (shares[1, m] if before == 0 else follow[before - 1, m])
+        for k in range(base - 1):
+            shares[0, k] = shares[1, k]
+        size *= base
+
+
+@kernel(nogil=True, makes_arrays=False)
+def _own_sets(base: Any, hands: Any, sets: Any) -> None:
+    """Write which positions oneself wins in each leaf: int64 (leaves,), Hand 1 the most significant bit."""
+    sets[0], size = 0, 1
+    for _ in range(hands):
+        for i in range(size - 1, -1, -1):
+            before = sets[i]
             for digit in range(base):
-                chance = chances[0, digit] if hand == 0 else links[hand - 1, i % base, digit]
-                total += chance * room[i * base + digit]
-            room[i] = total
-    return room[0]
+                sets[i * base + digit] = 2 * before + (digit == 0)
+        size *= base
 
 
 @kernel(nogil=True)
@@ -268,8 +215,9 @@ def arrangement_values(
     all_below: Any,
     alone: Any,
     basis: Any,
-    situations: Any,
-    weak: Any,
+    joint_rows: Any,
+    below: Any,
+    marks: Any,
     same: Any,
     leaves: Any,
     hands: Any,
@@ -286,57 +234,56 @@ def arrangement_values(
         all_below: float32 (opponents, hands, 743), chance that all opponents lay less than each strength.
         alone: float32 (opponents, others, hands, 743), that one lays most alone, given that somebody lays more.
         basis: float64 (hands, 743, k), what known cards change about `all_below`.
-        situations: int64 (rows,), which row of the two arrays below is each seat's.
-        weak, same: how neighbouring positions hang together, as `SolverTable` has it.
+        joint_rows: int64 (rows,), which row of `below` and `same` is each seat's.
+        below, marks, same: how positions hang together, as `SolverTable` has it.
         leaves: float32 (stakes, options, quads, leaves), value of every leaf.
     """
-    base = alone.shape[1] + 2
-    chances = np.empty((_MOST_HANDS, base))
-    links, shares = np.empty((_MOST_HANDS, base, base)), np.empty((2, base))
-    room = np.empty(max(1, leaves.shape[3] // base))
+    base, size = alone.shape[1] + 2, leaves.shape[3]
+    chances = np.empty((hands, base))
+    shares, follow = np.empty((2, base - 1)), np.empty((base - 1, base - 1))
+    weights, sets = np.empty(size), np.empty(size, np.int64)
+    needed, room, wins = np.empty(3**_MOST_HANDS, np.int64), np.empty((2, 3**_MOST_HANDS)), np.empty(2**_MOST_HANDS)
+    _own_sets(base, hands, sets)
     for row in range(start, stop):
-        faced, stake, situation = opponents[row], stakes[row], situations[row]
+        faced, stake, joint = opponents[row], stakes[row], joint_rows[row]
         for i in range(offsets[row], offsets[row + 1]):
             for hand in range(hands):
                 strength = np.int64(strengths[i, hand])
                 _chances(
                     strength, all_below[faced, hand], alone[faced, :, hand], basis[hand], places[row], chances[hand]
                 )
-            for hand in range(hands - 1):
-                _link(
-                    chances[hand],
-                    chances[hand + 1],
-                    weak[situation, hand],
-                    same[situation, hand],
-                    shares,
-                    links[hand],
-                )
+            _own_wins(chances, below[joint], marks, hands, needed, room, wins)
+            _weigh(chances, same[joint], hands, shares, follow, weights)
+            for leaf in range(size):
+                weights[leaf] *= wins[sets[leaf]]
             laid = min(np.int64(quads[i]), leaves.shape[2] - 1)
             for option in range(leaves.shape[1]):
-                values[option, i] = _expected(leaves[stake, option, laid], chances, links, hands, room)
+                worth, total = leaves[stake, option, laid], 0.0
+                for leaf in range(size):
+                    total += weights[leaf] * worth[leaf]
+                values[option, i] = total
 
 
 @kernel(nogil=True)
-def comparison_links(chances: Any, situations: Any, weak: Any, same: Any, links: Any, start: Any, stop: Any) -> None:
-    """Write who wins each comparison but the first, given who wins the one before.
+def outcome_chances(
+    chances: Any, joint_rows: Any, below: Any, marks: Any, same: Any, joint: Any, start: Any, stop: Any
+) -> None:
+    """Write the chance of every leaf: float64 (rows, leaves).
 
     Args:
-        chances: who wins each, float64 (rows, hands, players + 1).
-        links: float64 (rows, hands - 1, players + 1, players + 1), to be written.
-        situations, weak, same: as `arrangement_values` takes them.
+        chances: who wins each comparison, float64 (rows, hands, players + 1).
+        joint_rows, below, marks, same: as `arrangement_values` takes them.
     """
-    shares = np.empty((2, chances.shape[2]))
+    hands, base = chances.shape[1], chances.shape[2]
+    shares, follow = np.empty((2, base - 1)), np.empty((base - 1, base - 1))
+    sets = np.empty(joint.shape[1], np.int64)
+    needed, room, wins = np.empty(3**_MOST_HANDS, np.int64), np.empty((2, 3**_MOST_HANDS)), np.empty(2**_MOST_HANDS)
+    _own_sets(base, hands, sets)
     for row in range(start, stop):
-        situation = situations[row]
-        for hand in range(chances.shape[1] - 1):
-            _link(
-                chances[row, hand],
-                chances[row, hand + 1],
-                weak[situation, hand],
-                same[situation, hand],
-                shares,
-                links[row, hand],
-            )
+        _own_wins(chances[row], below[joint_rows[row]], marks, hands, needed, room, wins)
+        _weigh(chances[row], same[joint_rows[row]], hands, shares, follow, joint[row])
+        for leaf in range(len(sets)):
+            joint[row, leaf] *= wins[sets[leaf]]
 
 
 @kernel(nogil=True)
@@ -365,19 +312,3 @@ def arrangement_chances(
                 _chances(
                     strength, all_below[faced, hand], alone[faced, :, hand], basis[hand], places[row], chances[i, hand]
                 )
-
-
-@kernel(nogil=True, makes_arrays=False)
-def add_to_fit(terms: Any, laid: Any, sums: Any) -> None:
-    """Add samples to sums of terms by strength laid.
-
-    Args:
-        terms: float64 (rows, d).
-        laid: int64 (rows, hands).
-        sums: float64 (hands, 742, d).
-    """
-    for row in range(len(terms)):
-        for hand in range(laid.shape[1]):
-            strength = laid[row, hand]
-            for i in range(terms.shape[1]):
-                sums[hand, strength, i] += terms[row, i]

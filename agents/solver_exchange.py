@@ -93,7 +93,7 @@ class Exchanging:
 
     def exchanging(self, views: ViewBatch) -> Floats:
         """Return what exchanging is worth: float64 (n,)."""
-        from . import _kernels_solver as kernels
+        from . import _kernels_solver_cards as kernels
 
         rules, n, size = self.rules, self.rules.players, len(views)
         features = np.empty((size, NUM_FEATURES))

@@ -2,9 +2,9 @@
 
 For each undominated arrangement the chance of every outcome of the round is worked out from what opponents lay: for each
 position the distribution of the strongest of their hands, conditioned on the score, on what was said in the exchange, and
-on the cards that one knows and they cannot hold. Each position depends on the one before it. Every outcome is settled by the
-rules and valued by the winning chances at the scores that it leads to. Crashes are called, and hands exchanged
-(`solver_exchange`), where that value is higher.
+on the cards that one knows and they cannot hold. Positions depend on each other. Every outcome is settled by the rules and
+valued by the winning chances at the scores that it leads to. Crashes are called, and hands exchanged (`solver_exchange`),
+where that value is higher.
 
 `prial.agents.solver_table` says where the figures come from.
 """
@@ -25,7 +25,7 @@ from .by_rules import ByRules
 from .protocol import Actions, BaseAgent, Choices
 from .solver_contexts import Contexts, Objective
 from .solver_exchange import Exchanging
-from .solver_table import SolverTable, find_solver_table
+from .solver_table import SolverTable, find_solver_table, joint_marks
 
 __all__ = ["SolverFast", "SolverFastPolicy", "for_points"]
 
@@ -93,8 +93,9 @@ class SolverFastPolicy(BaseAgent):
             all_below,
             alone,
             self.table.card_basis,
-            self._contexts.situations(views),
-            self.table.pair_weak,
+            self._contexts.joint_rows(views),
+            self.table.joint_below,
+            joint_marks(self.rules.hands),
             self.table.pair_same,
             leaves,
             self.rules.hands,
@@ -131,28 +132,28 @@ class SolverFastPolicy(BaseAgent):
         split_rows(kernels.arrangement_chances, len(views), self._threads, *arguments)
         return chances
 
-    def links(self, views: ViewBatch, chances: Floats) -> Floats:
-        """Return who wins each comparison but the first, given who wins the one before.
+    def joint(self, views: ViewBatch, chances: Floats) -> Floats:
+        """Return the chance of every outcome of the comparisons, by the winners: float64 (n, (players + 1) ** hands).
 
         Args:
             views: whose decisions, one for each row of `chances`.
             chances: who wins each comparison, as `chances` returns them, float64 (n, hands, players + 1).
 
         Returns:
-            float64 (n, hands - 1, players + 1, players + 1), the last axis adding up to 1.
+            By the winner of each comparison, Hand 1 the most significant digit, seats numbered as in `chances`.
         """
         from . import _kernels_solver as kernels
 
         rows, hands, base = chances.shape
-        links = np.empty((rows, hands - 1, base, base))
-        situations = self._contexts.situations(views)
-        kernels.comparison_links(chances, situations, self.table.pair_weak, self.table.pair_same, links, 0, rows)
-        return links
+        found = np.empty((rows, base**hands))
+        arguments = (self.table.joint_below, joint_marks(hands), self.table.pair_same, found)
+        kernels.outcome_chances(chances, self._contexts.joint_rows(views), *arguments, 0, rows)
+        return found
 
     def outcomes(self, views: ViewBatch) -> npt.NDArray[np.float32]:
         """Return what every outcome of the comparisons is worth: float32 (n, options, quads, (players + 1) ** hands).
 
-        By the winner of each comparison, Hand 1 the most significant digit, seats numbered as in `chances`.
+        Outcomes as in `joint`.
         """
         _, stakes = self._contexts.rows_of(views)
         (leaves,) = self._contexts.stakes.columns
@@ -161,7 +162,7 @@ class SolverFastPolicy(BaseAgent):
 
     def _places(self, views: ViewBatch) -> Floats:
         """Where the known cards lie among the directions of the table: float64 (n, k)."""
-        from . import _kernels_solver as kernels
+        from . import _kernels_solver_cards as kernels
 
         table, size, threads = self.table, len(views), self._threads
         situations = self._contexts.situations(views)

@@ -3,6 +3,8 @@
 A *situation* is what all said, seen by one player: its own place in turn order matters, since those asked early and late
 keep different hands. Without an exchange there is one. With two players it is the own choice and the other's, four in all;
 with three, four courses of the exchange (the first exchanges; the second; the third; nobody) times the own place, twelve.
+
+A *stage* is how near the end of the game is, by who needs a single point: how positions hang together depends on it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
 
-__all__ = ["keepers", "num_situations", "situations_of"]
+__all__ = ["NUM_STAGES", "keepers", "num_situations", "situations_of", "stages_of"]
+
+NUM_STAGES = 4
 
 _PLACES = 3
 
@@ -61,6 +65,19 @@ def situations_of(
     course = np.where(in_turn.any(axis=1), in_turn.argmax(axis=1), n)
     found: npt.NDArray[np.int64] = _PLACES * course + (seats - first) % n
     return found
+
+
+def stages_of(needs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+    """Return the stage of one seat a row: 0 nobody needs a single point, 1 others do, 2 oneself does, 3 both: int64 (n,).
+
+    Args:
+        needs: points to the target, (n, players), the own ones first.
+
+    >>> stages_of(np.array([[2, 7], [2, 1], [1, 2], [1, 1]])).tolist()
+    [0, 1, 2, 3]
+    """
+    one = needs == 1
+    return 2 * one[:, 0].astype(np.int64) + one[:, 1:].any(axis=1)
 
 
 def keepers(rules: CrashRules) -> npt.NDArray[np.bool_]:

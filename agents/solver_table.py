@@ -15,10 +15,14 @@ all opponents' hands are, which is more or less than the product: they share one
   of any two of the first of them (`card_weights`), then make a fit of the second order, in its strongest directions
   (`card_basis`).
 
-**How positions hang together.** ``pair_weak`` says how much more often than if independent all opponents' hands are weak at
-two neighbouring positions, by how weak at either; ``pair_same``, how much likelier the same opponent wins both than another.
+**How positions hang together.** ``joint`` says how often the strongest of the opponents' hands at all positions lie in each
+cell of a grid, by how weak they are (a copula; its cells are smaller at the ends, `joint_marks`): thirteen cards that make a
+weak hand at three positions make a strong one at the fourth. ``pair_same`` says how much likelier the same opponent wins two
+neighbouring positions than another. Both are told apart by the stage of the game too (`solver_situations.stages_of`): first
+all situations of the first stage, then those of the next.
 
-**The exchange.** ``keeps`` says how often others keep their hand; ``exchange_win`` and ``exchange_points``, what exchanging
+**The exchange and the call.** ``keeps`` says how often others keep their hand, ``calls`` how often they call a crash;
+``exchange_win`` and ``exchange_points``, what exchanging
 is worth at even scores by the hand that one gives up, linear in the same features of it.
 
 A table for rules that differ from those of another in what is paid alone (a call, say) can rest on that one, its `base`:
@@ -47,7 +51,7 @@ import numpy.typing as npt
 from ..envs.crash.presets import preset_names
 from ..envs.crash.rules import CrashRules
 from .equity_table import EquityTable
-from .solver_situations import keepers, num_situations
+from .solver_situations import NUM_STAGES, keepers, num_situations
 
 __all__ = [
     "NUM_FEATURES",
@@ -55,11 +59,11 @@ __all__ = [
     "NUM_RUNS",
     "NUM_SUITS",
     "OF_BASE",
-    "PAIR_GRID",
     "SOLVER_TABLE_FORMAT",
     "SolverTable",
     "SolverTableError",
     "find_solver_table",
+    "joint_marks",
     "needs_index",
     "needs_states",
     "num_terms",
@@ -68,16 +72,27 @@ __all__ = [
     "solver_options",
 ]
 
-SOLVER_TABLE_FORMAT = 4
+SOLVER_TABLE_FORMAT = 5
 NUM_RANKS, NUM_SUITS, NUM_RUNS = 13, 4, 12
 NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + 2 * NUM_RUNS + NUM_RANKS + NUM_SUITS
-"""How many figures tell what a player knows of the pack (`_kernels_solver.card_features`)."""
-PAIR_GRID = 24
-"""Into how many parts `SolverTable.pair_weak` cuts the range of a chance."""
+"""How many figures tell what a player knows of the pack (`_kernels_solver_cards.card_features`)."""
+_JOINT_PARTS = {1: 1, 2: 24, 3: 16, 4: 8}  # by hands
 _CUTS = 743
+_EMPTY, _SCALINGS = 1e-9, 12  # share of a cell in which nothing was counted; rounds of scaling the cells
 _MOST = 1e6  # of a scale: chances and what they are fitted by are small numbers
 _LEFT_OUT = ("name", "max_rounds")
 Floats = npt.NDArray[np.float64]
+
+
+def joint_marks(hands: int) -> Floats:
+    """Return where the grid is cut that says how positions hang together: chances from 0 to 1, closer together at the ends.
+
+    >>> joint_marks(4).round(3).tolist()
+    [0.0, 0.038, 0.146, 0.309, 0.5, 0.691, 0.854, 0.962, 1.0]
+    """
+    parts = _JOINT_PARTS[hands]
+    marks: Floats = 0.5 - 0.5 * np.cos(np.pi * np.arange(parts + 1) / parts)
+    return marks
 
 
 def num_terms(axes: int, paired: int) -> int:
@@ -143,6 +158,7 @@ class SolverTable:
         equity: winning chances by score.
         keeps: float64 (players, states), how often a hand is kept, by how many others have kept theirs before, and by the
             state of who is asked, as `needs_states` numbers them; 0 without exchange.
+        calls: float64 (situations, others), how often others call a crash at even scores; 0 where nobody does.
         exchange_win, exchange_points: float64 (situations, 1 + features), what exchanging is worth at even scores, in win
             share and in points: a constant and the weight of each feature of the hand given up; 0 where one has not
             exchanged.
@@ -156,8 +172,9 @@ class SolverTable:
         card_weights: float64 (situations, 1 + d + p (p + 1) / 2, k), of 1, the places on the axes, and the products of any
             two of the first p.
         card_basis: float64 (hands, 743, k).
-        pair_weak: float64 (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1), added to the product of two chances.
-        pair_same: float64 (situations, hands - 1), 1 for as likely.
+        joint: float64 (stages * situations, parts, ..., parts), an axis for each hand: how often all others' hands lie in
+            each cell of the grid of `joint_marks` at once, adding up to 1.
+        pair_same: float64 (stages * situations, hands - 1), 1 for as likely.
         about: how it was made, in JSON values.
         base: name of the table that ships whose card and pair figures these are; None where they are its own.
     """
@@ -165,6 +182,7 @@ class SolverTable:
     options: Mapping[str, Any]
     equity: EquityTable
     keeps: Floats
+    calls: Floats
     exchange_win: Floats
     exchange_points: Floats
     below: Floats
@@ -176,7 +194,7 @@ class SolverTable:
     card_axes: Floats
     card_weights: Floats
     card_basis: Floats
-    pair_weak: Floats
+    joint: Floats
     pair_same: Floats
     about: Mapping[str, Any]
     base: str | None = None
@@ -211,6 +229,25 @@ class SolverTable:
         return _rising(self.all_below[situation] + here - usual)
 
     @cached_property
+    def joint_below(self) -> Floats:
+        """The chance that all others' hands are weak at all positions at once, by how weak.
+
+        Float64 (stages * situations, marks ** hands): marks along each axis, as `joint_marks` has them, flat. At a single
+        position it is the mark itself: the cells are scaled along each axis in turn until they say so.
+        """
+        hands, cells = self.joint.ndim - 1, np.maximum(self.joint, 0.0) + _EMPTY
+        widths = np.diff(joint_marks(hands))
+        for _ in range(_SCALINGS):
+            for hand in range(hands):
+                rest = tuple(1 + other for other in range(hands) if other != hand)
+                shape = [-1 if axis == 1 + hand else 1 for axis in range(1 + hands)]
+                cells *= widths.reshape(shape) / cells.sum(axis=rest, keepdims=True)
+        below = np.pad(cells, ((0, 0), *((1, 0) for _ in range(hands))))
+        for hand in range(hands):
+            below = below.cumsum(axis=1 + hand)
+        return below.reshape(len(below), -1)
+
+    @cached_property
     def rules(self) -> CrashRules:
         """The rules by its options."""
         return CrashRules.from_dict(self.options)
@@ -233,6 +270,7 @@ class SolverTable:
 
 _ARRAYS = (
     "keeps",
+    "calls",
     "exchange_win",
     "exchange_points",
     "below",
@@ -243,10 +281,10 @@ _ARRAYS = (
     "card_axes",
     "card_weights",
     "card_basis",
-    "pair_weak",
+    "joint",
     "pair_same",
 )
-OF_BASE = ("card_means", "card_axes", "card_weights", "card_basis", "pair_weak", "pair_same")
+OF_BASE = ("card_means", "card_axes", "card_weights", "card_basis", "joint", "pair_same")
 """What a table takes from its base."""
 
 
@@ -257,13 +295,15 @@ def _rising(curve: Floats) -> Floats:
     return rising
 
 
-_BY_STRENGTH = {"below": -1, "all_below": -1, "score_basis": -1, "card_basis": 1, "pair_weak": -1}
+_COARSE = {"joint": 2e-5}
+"""Steps below which an array says no more than chance."""
+_BY_STRENGTH = {"below": -1, "all_below": -1, "score_basis": -1, "card_basis": 1}
 """Arrays that hold curves, with the axis along which these run: there differences are kept, which are small."""
 
 
 def _packed(name: str, values: Floats) -> dict[str, Any]:
     """An array as int16 steps of a scale, low bytes first, then the high ones, which are hardly ever different."""
-    scale = float(np.abs(values).max(initial=0.0)) / 32_000 or 1.0
+    scale = max(float(np.abs(values).max(initial=0.0)) / 32_000, _COARSE.get(name, 0.0)) or 1.0
     steps = np.round(values / scale).astype("<i2")
     if name in _BY_STRENGTH:
         steps = np.diff(steps, axis=_BY_STRENGTH[name], prepend=np.int16(0)).astype("<i2")
@@ -346,6 +386,7 @@ def _check_shapes(table: SolverTable) -> None:
     a, d, k = (array.shape[-1] for array in (table.by_score, table.card_axes, table.card_basis))
     wanted = {
         "keeps": (rules.players, states),
+        "calls": (situations, rules.players - 1),
         "exchange_win": (situations, 1 + NUM_FEATURES),
         "exchange_points": (situations, 1 + NUM_FEATURES),
         "card_means": (situations, NUM_FEATURES),
@@ -356,8 +397,8 @@ def _check_shapes(table: SolverTable) -> None:
         "card_axes": (situations, NUM_FEATURES, d),
         "card_weights": (situations, *table.card_weights.shape[1:2], k),
         "card_basis": (hands, _CUTS, k),
-        "pair_weak": (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1),
-        "pair_same": (situations, hands - 1),
+        "joint": (NUM_STAGES * situations, *(len(joint_marks(hands)) - 1 for _ in range(hands))),
+        "pair_same": (NUM_STAGES * situations, hands - 1),
     }
     for name, shape in wanted.items():
         if getattr(table, name).shape != shape:

@@ -135,7 +135,7 @@ def contexts_of(views: ViewBatch, *, most_need: int = _MOST_NEED) -> Floats:
         views: whose.
         most_need: larger needs count as this.
     """
-    from . import _kernels_solver as kernels
+    from . import _kernels_solver_cards as kernels
 
     rules, rows = views.rules, len(views)
     n = rules.players

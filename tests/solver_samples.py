@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from prial.agents import _kernels_solver as kernels
+from prial.agents import _kernels_solver_cards as kernels
 from prial.agents.equity_table import EquityTable, round_states
-from prial.agents.solver_situations import num_situations
-from prial.agents.solver_table import NUM_FEATURES, PAIR_GRID, SolverTable, needs_states, num_terms, solver_options
+from prial.agents.solver_situations import NUM_STAGES, num_situations
+from prial.agents.solver_table import NUM_FEATURES, SolverTable, joint_marks, needs_states, num_terms, solver_options
 from prial.envs.crash.rules import CrashRules
 
 
@@ -34,9 +34,12 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
                 shares[state == score, number] = shares[state == score, number].mean()
     cap = min(3, rules.target)
     numbers = len(needs_states(cap, rules.players))
+    parts = len(joint_marks(hands)) - 1
+    joint = generator.uniform(0.0, 1.0, (NUM_STAGES * situations, *(parts,) * hands)) ** 4
     return SolverTable(
         options=solver_options(rules),
         equity=EquityTable.known(rules, shares),
+        calls=generator.uniform(0.0, 0.2, (situations, rules.players - 1)) * rules.has_calls,
         keeps=generator.uniform(0.2, 0.6, (rules.players, numbers)) * rules.has_exchange,
         exchange_win=generator.normal(0.0, 0.01, (situations, 1 + NUM_FEATURES)) * rules.has_exchange,
         exchange_points=generator.normal(0.0, 0.1, (situations, 1 + NUM_FEATURES)) * rules.has_exchange,
@@ -49,8 +52,8 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
         card_axes=np.zeros((situations, NUM_FEATURES, 1)),
         card_weights=np.zeros((situations, num_terms(1, 1), 1)),
         card_basis=np.zeros((hands, 743, 1)),
-        pair_weak=generator.uniform(-0.05, 0.1, (situations, hands - 1, PAIR_GRID + 1, PAIR_GRID + 1)),
-        pair_same=generator.uniform(0.8, 3.0, (situations, hands - 1)),
+        joint=joint / joint.sum(axis=tuple(range(1, 1 + hands)), keepdims=True),
+        pair_same=generator.uniform(0.8, 3.0, (NUM_STAGES * situations, hands - 1)),
         about={},
     )
 

@@ -175,8 +175,7 @@ class Analyst:
         """
         if outcomes.shape[1] == 1:
             return np.zeros(len(outcomes))
-        chances: Floats = outcomes[:, 0, 0] * self._policies["win"].links(views, outcomes)[:, :, 0, 0].prod(axis=1)
-        return chances
+        return self._joint(views, outcomes)[:, 0]
 
     def ranked(self, view: PlayerView, objective: Objective = "win") -> Ranking:
         """Return the undominated arrangements, best first; of equals the one with the stronger Hand 1."""
@@ -258,13 +257,8 @@ class Analyst:
         return best
 
     def _joint(self, views: ViewBatch, outcomes: Floats) -> Floats:
-        """Chance of every outcome of the comparisons, each depending on the one before it: float64 (n, leaves)."""
-        links = self._policies["win"].links(views, outcomes)
-        joint = outcomes[:, 0]
-        for hand in range(links.shape[1]):
-            last = joint.reshape(len(joint), -1, outcomes.shape[2])
-            joint = (last[:, :, :, None] * links[:, None, hand]).reshape(len(joint), -1)
-        return joint
+        """Chance of every outcome of the comparisons: float64 (n, leaves)."""
+        return self._policies["win"].joint(views, outcomes)
 
     def hand_worths(self, views: ViewBatch, outcomes: Floats, quads: npt.NDArray[np.integer]) -> Floats:
         """Return what winning each hand, against not winning it, is worth in win share: float64 (n, hands).

@@ -1,9 +1,9 @@
 """How known cards move what opponents lay: a least-squares fit of the second order, for the tables of `solver-fast`.
 
 For each situation, what is fitted is whether the strongest hand of the others at a position is below a strength, for every
-position and strength at once. A linear fit on the features of the known cards (`_kernels_solver.card_features`) says which
-axes matter most; the second fit is on the places on these axes and the products of the first of them. Its slopes, over all
-situations together, are kept in their strongest directions.
+position and strength at once. A linear fit on the features of the known cards (`_kernels_solver_cards.card_features`) says
+which axes matter most; the second fit is on the places on these axes and the products of the first of them. Its slopes, over
+all situations together, are kept in their strongest directions.
 
 Source: reduced-rank regression (Izenman, "Reduced-rank regression for the multivariate linear model", 1975).
 """
@@ -99,7 +99,7 @@ def fit_known_cards(samples: Sequence[CardSample], *, hands: int) -> CardFit:
 
 
 def _features_of(sample: CardSample) -> Callable[[slice], Floats]:
-    from ..agents import _kernels_solver as kernels
+    from ..agents import _kernels_solver_cards as kernels
 
     def features(rows: slice) -> Floats:
         cards = sample.cards[rows]
@@ -111,7 +111,7 @@ def _features_of(sample: CardSample) -> Callable[[slice], Floats]:
 
 
 def _terms_of(sample: CardSample, means: Floats, axes: Floats, size: int) -> Callable[[slice], Floats]:
-    from ..agents import _kernels_solver as kernels
+    from ..agents import _kernels_solver_cards as kernels
 
     features_of = _features_of(sample)
 
@@ -140,7 +140,7 @@ def _regressed(
     Returns:
         The regressors' means; what makes them white, (size, r); and the slopes of the white ones, (hands * 743, r).
     """
-    from ..agents import _kernels_solver as kernels
+    from ..agents import _kernels_solver_cards as kernels
 
     count = len(sample.laid)
     total, moments, sums = np.zeros(size), np.zeros((size, size)), np.zeros((hands, _CUTS - 1, size))

@@ -1,7 +1,7 @@
 """What exchanging is worth, by the hand that one gives up: for the tables of `solver-fast`.
 
 Two things make the estimate. Many hands are dealt, with another given up for each, and valued in closed form: a linear fit
-on the features of the hand given up (`_kernels_solver.card_features`) says what that leads to on average. The best of
+on the features of the hand given up (`_kernels_solver_cards.card_features`) says what that leads to on average. The best of
 several arrangements is one that the closed form thinks too well of more often than not, so that the fit is too high; what
 the policy's own rounds really brought after an exchange moves it by a constant and in proportion.
 """
@@ -107,7 +107,7 @@ def exchange_worth(
 
 
 def _features(cards: npt.NDArray[np.int8]) -> Floats:
-    from ..agents import _kernels_solver as kernels
+    from ..agents import _kernels_solver_cards as kernels
 
     found = np.empty((len(cards), NUM_FEATURES))
     kernels.card_features(np.ascontiguousarray(cards), np.full_like(cards, -1), found, 0, len(cards))

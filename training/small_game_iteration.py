@@ -183,7 +183,7 @@ class _Hands:
 
 def _features(game: SmallGame) -> Floats:
     """What `solver-fast` takes of each class's cards: float64 (classes, features)."""
-    from ..agents import _kernels_solver as kernels
+    from ..agents import _kernels_solver_cards as kernels
 
     features = np.empty((game.num_classes, NUM_FEATURES))
     kernels.card_features(game.cards, np.full_like(game.cards, -1), features, 0, game.num_classes)

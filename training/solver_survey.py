@@ -17,7 +17,7 @@ __all__ = ["Survey", "survey"]
 
 Floats = npt.NDArray[np.float64]
 _TABLES = 16_384  # played at once
-_SURVEYED = ("cards", "given_up", "dealer", "exchanges", "values")
+_SURVEYED = ("cards", "given_up", "dealer", "exchanges", "calls", "values")
 _AGENT_BRANCH = 0x534F4C56  # keeps the agent's chance apart from any other branch of the same seed
 
 
@@ -30,6 +30,7 @@ class Survey:
         cards, given_up: int8 (rounds, players, cards).
         dealers: int8 (rounds,).
         exchanges: int8 (rounds, players), 0 kept, 1 exchanged, -1 not asked.
+        calls: int8 (rounds, players), 0 passed, 1 called, -1 not asked.
         values: uint64 (rounds, players), packed as in `prial.envs.crash.tables`.
         after: int32 (rounds, players), scores after the round.
         margins: float64 (rounds, players), in points.
@@ -41,6 +42,7 @@ class Survey:
     given_up: npt.NDArray[np.int8]
     dealers: npt.NDArray[np.int8]
     exchanges: npt.NDArray[np.int8]
+    calls: npt.NDArray[np.int8]
     values: npt.NDArray[np.uint64]
     after: npt.NDArray[np.int32]
     margins: Floats
@@ -105,6 +107,7 @@ def survey(
         given_up=joined["given_up"],
         dealers=joined["dealer"],
         exchanges=joined["exchanges"],
+        calls=joined["calls"],
         values=joined["values"],
         after=after,
         margins=margins,

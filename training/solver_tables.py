@@ -1,9 +1,10 @@
 """Tables for `solver-fast`: its own policy played against itself at every score, iterated towards a fixed point.
 
 Each iteration plays rounds of the policy so far, all seats alike: at even scores, to fit what the cards that one knows say
-about the others' hands, and at every score, to count what is laid there. Counts move a part of the way to what was counted
-last (averaged, as in fictitious play, later ones counting more); winning chances are solved again from the policy's own
-rounds, and what exchanging is worth is fitted again. All but the last iteration are played with a part of the rounds.
+about the others' hands; near the end of a game, to count how positions hang together there; and at every score, to count
+what is laid there. Counts move a part of the way to what was counted last (averaged, as in fictitious play, later ones
+counting more); winning chances are solved again from the policy's own rounds, and what exchanging is worth is fitted again.
+All but the last iteration are played with a part of the rounds.
 
 What is fitted, and how well, is written into the table (`about`): the share of the variance of the curves by score and by
 cards that their strongest directions explain.
@@ -29,11 +30,10 @@ from ..agents.percentile_table import find_table, shares_of
 from ..agents.protocol import Agent
 from ..agents.solver_contexts import Objective
 from ..agents.solver_fast import SolverFastPolicy
-from ..agents.solver_situations import keepers
+from ..agents.solver_situations import NUM_STAGES, keepers, num_situations
 from ..agents.solver_table import (
     NUM_FEATURES,
     OF_BASE,
-    PAIR_GRID,
     SolverTable,
     SolverTableError,
     needs_states,
@@ -43,11 +43,11 @@ from ..agents.solver_table import (
     solver_options,
 )
 from ..envs.crash.rules import CrashRules
-from .card_fit import CardSample, fit_known_cards
 from .equity import COARSE_TIMES, MOST_ASKED, solve_equity
 from .exchange_fit import ExchangeSample, exchange_situations, exchange_worth
 from .files import write_whole
-from .pair_fit import same_winner, weak_together
+from .joint_fit import independent
+from .solver_cards import curves, with_known_cards
 from .solver_sizes import SolverSizes, solver_command
 from .solver_survey import Survey, survey
 
@@ -62,6 +62,7 @@ _CUTS = 743
 _SCORE_DIRECTIONS = 8
 _HANDS = ("players", "cards_dealt", "lowest_hand", "flush_high", "ranks", "exchange")
 _ROUGHLY = 6  # iterations before the last are played with so many times fewer rounds
+_LATE = 3  # rounds at even scores for each one near the end of a game
 _KEEPS = 0.4  # of hands, about, before anything is counted
 _DEALT = 200_000  # hands that are valued to see what exchanging is worth
 _USUALLY = 100.0  # rounds at other scores that count beside those at a score, for how often a hand is kept there
@@ -114,7 +115,12 @@ def make_solver_table(
         step, branch = 2.0 / (iteration + 2), seed + 1 + 3 * iteration
         policy = SolverFastPolicy(rules, table, threads=threads)
         at_even = survey(policy, rules, np.zeros((deals_each, rules.players), int), seed=branch, threads=threads)
-        table, explained = _with_cards(table, rules, at_even, step)
+        late = None
+        if table.base is None:
+            near_end = _late_scores(rules, cap, max(1, deals_each // _LATE))
+            late = survey(policy, rules, near_end, seed=branch, threads=threads)
+        table, explained = with_known_cards(table, rules, at_even, late, step)
+        table = replace(table, calls=table.calls + step * (_calls(rules, at_even) - table.calls))
         report(3 * iteration + 2, steps, "what known cards say")
         policy = SolverFastPolicy(rules, table, threads=threads)
         scores = np.repeat(_even_scores(rules, cap), rounds_each, axis=0)
@@ -157,6 +163,7 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
         options=solver_options(rules),
         equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
         keeps=np.full((rules.players, states), _KEEPS if rules.has_exchange else 0.0),
+        calls=np.zeros((situations, rules.players - 1)),
         exchange_win=np.zeros((situations, 1 + NUM_FEATURES)),
         exchange_points=np.zeros((situations, 1 + NUM_FEATURES)),
         below=below if rules.has_exchange else below[:, :1],
@@ -168,8 +175,8 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
         card_axes=np.zeros((situations, NUM_FEATURES, 1)),
         card_weights=np.zeros((situations, num_terms(1, 1), 1)),
         card_basis=np.zeros((rules.hands, _CUTS, 1)),
-        pair_weak=np.zeros((situations, rules.hands - 1, PAIR_GRID + 1, PAIR_GRID + 1)),
-        pair_same=np.ones((situations, rules.hands - 1)),
+        joint=np.stack([independent(rules.hands)] * (NUM_STAGES * situations)),
+        pair_same=np.ones((NUM_STAGES * situations, rules.hands - 1)),
         about={},
     )
     return _with_exchange(table, rules, None, dealt=_DEALT // _ROUGHLY)
@@ -203,13 +210,11 @@ def _even_scores(rules: CrashRules, cap: int) -> npt.NDArray[np.int64]:
     return rules.target - np.array(list(combinations_with_replacement(range(1, cap + 1), rules.players)))
 
 
-def _curves(strengths: npt.NDArray[np.int64], weights: Floats | None = None) -> Floats:
-    """Chance of less than each strength, from samples (n, hands): float64 (hands, 743)."""
-    curves = np.zeros((strengths.shape[1], _CUTS))
-    for hand in range(strengths.shape[1]):
-        counts = np.bincount(strengths[:, hand], weights, _CUTS - 1)
-        curves[hand, 1:] = np.cumsum(counts) / counts.sum()
-    return curves
+def _late_scores(rules: CrashRules, cap: int, rounds: int) -> npt.NDArray[np.int64]:
+    """Rows of scores with somebody one point from the target, every set of needs alike: (rounds, players)."""
+    even = _even_scores(rules, cap)
+    late = even[(even == rules.target - 1).any(axis=1)]
+    return late[np.arange(rounds) % len(late)]
 
 
 def _keeps(rules: CrashRules, seen: Survey, states: Ints, count: int) -> Floats:
@@ -236,6 +241,21 @@ def _keeps(rules: CrashRules, seen: Survey, states: Ints, count: int) -> Floats:
         asked_there = np.bincount(states[some], minlength=count)
         kept_there = np.bincount(states[some & kept], minlength=count)
         found[number] = (kept_there + _USUALLY * usual) / (asked_there + _USUALLY)
+    return found
+
+
+def _calls(rules: CrashRules, seen: Survey) -> Floats:
+    """How often others called a crash, by the situation of who sees it: (situations, others)."""
+    n = rules.players
+    found = np.zeros((num_situations(rules), n - 1))
+    if not rules.has_calls:
+        return found
+    where = seen.situations(rules)
+    for situation in range(len(found)):
+        rows, seats = np.nonzero(where == situation)
+        calls = seen.calls[rows[:, None], (seats[:, None] + np.arange(1, n)) % n]
+        asked = np.maximum((calls >= 0).sum(axis=0), 1)
+        found[situation] = (calls == 1).sum(axis=0) / asked
     return found
 
 
@@ -272,47 +292,6 @@ def _with_exchange(
     return replace(table, exchange_win=win, exchange_points=points)
 
 
-def _with_cards(
-    table: SolverTable, rules: CrashRules, seen: Survey, step: float
-) -> tuple[SolverTable, dict[str, float]]:
-    """The table with what is laid at even scores in each situation, and a fit of it on the cards one knows."""
-    n, hands = rules.players, rules.hands
-    where, strengths = seen.situations(rules), seen.strengths(hands)
-    below, all_below = table.below.copy(), table.all_below.copy()
-    samples = []
-    weak, same = np.zeros_like(table.pair_weak), np.ones_like(table.pair_same)
-    for situation in range(len(below)):
-        rows, seats = np.nonzero(where == situation)
-        others = strengths[rows[:, None], (seats[:, None] + np.arange(1, n)) % n]  # (m, others, hands)
-        strongest = others.max(axis=1, initial=0)
-        if len(rows):
-            laid = [others.reshape(-1, hands)] if below.shape[1] == 1 else [others[:, j] for j in range(n - 1)]
-            below[situation] = [_curves(one) for one in laid]
-            all_below[situation] = _curves(strongest)
-            weak[situation] = weak_together(strongest)
-            same[situation] = same_winner(strengths[rows, seats], others)
-        cards, given_up = seen.cards[rows, seats], seen.given_up[rows, seats]
-        samples.append(CardSample(cards=cards, given_up=given_up, laid=strongest))
-    counted = replace(
-        table,
-        below=table.below + step * (below - table.below),
-        all_below=table.all_below + step * (all_below - table.all_below),
-    )
-    if table.base is not None:
-        return counted, {}
-    fit = fit_known_cards(samples, hands=hands)
-    fitted = replace(
-        counted,
-        card_means=fit.means,
-        card_axes=fit.axes,
-        card_weights=fit.weights,
-        card_basis=fit.basis,
-        pair_weak=weak,
-        pair_same=same,
-    )
-    return fitted, {"cards_explained": fit.explained}
-
-
 def _with_scores(
     table: SolverTable, rules: CrashRules, seen: Survey, step: float
 ) -> tuple[SolverTable, dict[str, float]]:
@@ -341,11 +320,11 @@ def _with_scores(
         usual = group * len(states) + even
         if bounds[usual] == bounds[usual + 1]:
             continue
-        at_even = _curves(laid[order[bounds[usual] : bounds[usual + 1]]])
+        at_even = curves(laid[order[bounds[usual] : bounds[usual + 1]]])
         for state in range(len(states)):
             one = group * len(states) + state
             if bounds[one] < bounds[one + 1]:
-                shifts[group, state] = _curves(laid[order[bounds[one] : bounds[one + 1]]]) - at_even
+                shifts[group, state] = curves(laid[order[bounds[one] : bounds[one + 1]]]) - at_even
     before = np.tensordot(table.by_score, table.score_basis, axes=1)
     mixed = (before + step * (shifts - before)).reshape(groups * len(states), -1)
     left, lengths, basis = np.linalg.svd(mixed, full_matrices=False)

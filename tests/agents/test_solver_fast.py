@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from prial.agents.solver_table import (
     SolverTable,
     SolverTableError,
     find_solver_table,
+    joint_marks,
     needs_index,
     needs_states,
     read_solver_table,
@@ -91,37 +92,55 @@ def ratio(wanted: np.ndarray, found: np.ndarray) -> np.ndarray:
     return np.divide(wanted, found, out=np.zeros_like(wanted), where=found > 0)
 
 
-def slow_links(view: PlayerView, table: SolverTable, chances: np.ndarray) -> list[np.ndarray]:
-    """Who wins a position given who wins the one before: joint tables scaled by rows and columns in turn, rows divided out.
+def joint_row_of(view: PlayerView, table: SolverTable) -> int:
+    """The row of how positions hang together: all situations of each stage, by who needs a single point."""
+    needs = [view.rules.target - score for score in view.scores]
+    own, *others = (needs[(view.seat + seat) % len(needs)] for seat in range(len(needs)))
+    return (2 * (own == 1) + (1 in others)) * len(table.below) + situation_of(view)
+
+
+def slow_own_wins(view: PlayerView, table: SolverTable, own: list[float]) -> dict[tuple[bool, ...], float]:
+    """How likely oneself wins just these positions: by inclusion and exclusion of "weak at all of these"."""
+    marks, hands = joint_marks(len(own)), len(own)
+    below = table.joint_below[joint_row_of(view, table)].reshape((len(marks),) * hands)
+    weak = RegularGridInterpolator([marks] * hands, below)
+    wins = {}
+    for won in product((False, True), repeat=hands):
+        lost = [hand for hand in range(hands) if not won[hand]]
+        wins[won] = 0.0
+        for count in range(len(lost) + 1):
+            for some in combinations(lost, count):
+                place = [min(own[hand], 1.0) if won[hand] or hand in some else 1.0 for hand in range(hands)]
+                wins[won] += (-1) ** count * float(weak([place])[0])
+    return wins
+
+
+def slow_others(view: PlayerView, table: SolverTable, chances: np.ndarray) -> list[np.ndarray]:
+    """Who wins a position that oneself does not win, given who won the one before: a row each, the first if oneself did.
+
+    Joint tables of the others are scaled by rows and columns in turn, rows divided out.
 
     Args:
         chances: by position, own seat first, then clockwise, nobody last.
     """
-    situation, links = situation_of(view), []
-    grid = np.linspace(0, 1, table.pair_weak.shape[-1])
-    for hand in range(len(chances) - 1):
-        (own, *_), (following, *_) = first, second = chances[hand], chances[hand + 1]
-        weak = RegularGridInterpolator(
-            (grid, grid), table.pair_weak[situation, hand], bounds_error=False, fill_value=None
+    follows = []
+    for hand in range(len(chances)):
+        even = np.full(chances.shape[1] - 1, 1 / (chances.shape[1] - 1))
+        before, after = (
+            one[1:] / (1 - one[0]) if one[0] < 1 else even for one in (chances[max(0, hand - 1)], chances[hand])
         )
-        both = own * following + float(weak([[own, following]])[0])
-        both = min(max(both, 0.0, own + following - 1.0), own, following)
-        even = np.full(len(first) - 1, 1 / (len(first) - 1))
-        before, after = (one[1:] / (1 - one[0]) if one[0] < 1 else even for one in (first, second))
         likelier = np.ones((len(before), len(after)))
-        likelier[range(len(before) - 1), range(len(before) - 1)] = table.pair_same[situation, hand]
+        if hand:
+            likelier[range(len(before) - 1), range(len(before) - 1)] = table.pair_same[
+                joint_row_of(view, table), hand - 1
+            ]
         column = after.copy()
         for _ in range(4):
             row = ratio(before, likelier @ column)
             column = ratio(after, likelier.T @ row)
         joint = likelier * column
-        joint = np.array([line / line.sum() if line.sum() else even for line in joint])
-        kept, caught = both / own if own else following, (following - both) / (1 - own) if own < 1 else following
-        link = np.empty((len(first), len(first)))
-        link[0] = [kept, *((1 - kept) * after)]
-        link[1:, 0], link[1:, 1:] = caught, (1 - caught) * joint
-        links.append(link)
-    return links
+        follows.append(np.array([after, *(line / line.sum() if line.sum() else even for line in joint)]))
+    return follows
 
 
 def slow_value(
@@ -132,16 +151,16 @@ def slow_value(
     per_hand = [slow_winners(view, table, hand, strengths[hand]) for hand in range(rules.hands)]
     total = 0.0
     seats = [*((me + j) % n for j in range(n)), -1]
-    links = slow_links(view, table, np.array([[winners[seat] for seat in seats] for winners in per_hand]))
+    chances = np.array([[winners[seat] for seat in seats] for winners in per_hand])
+    own_wins = slow_own_wins(view, table, chances[:, 0].tolist())
+    others = slow_others(view, table, chances)
     order = [(view.dealer + 1 + place) % n for place in range(n)]
     calls = [called if seat == me else bool(view.calls[seat]) for seat in range(n)]
     for outcome in product(seats, repeat=rules.hands):
         digits = [seats.index(winner) for winner in outcome]
-        chance = per_hand[0][outcome[0]]
-        for link, (before, after) in zip(links, pairwise(digits), strict=True):
-            chance *= link[before, after]
-        if not chance:
-            continue
+        chance = own_wins[tuple(digit == 0 for digit in digits)]
+        for follow, before, after in zip(others, [0, *digits], digits, strict=False):
+            chance *= follow[before, after - 1] if after else 1.0
         rows = [[1 if winner == seat else 0 for winner in outcome] for seat in range(n)]
         settled = settle_round(
             rules,
@@ -210,24 +229,19 @@ def test_values_are_means_of_outcomes_over_chances(rules: CrashRules) -> None:
     np.testing.assert_allclose(chances.sum(axis=2), 1)
     assert chances.min() >= 0
     owner = np.repeat(np.arange(len(batch)), found.counts)
-    links = policy.links(batch.select(owner), chances)
-    np.testing.assert_allclose(links.sum(axis=3), 1)
-    for hand in range(rules.hands - 1):
-        # The next position keeps its chance to be won: exactly, and who else wins it nearly.
-        after = np.einsum("ia,iab->ib", chances[:, hand], links[:, hand])
-        np.testing.assert_allclose(after[:, 0], chances[:, hand + 1, 0], atol=1e-12)
-        np.testing.assert_allclose(after, chances[:, hand + 1], atol=0.02)
+    joint = policy.joint(batch.select(owner), chances)
+    np.testing.assert_allclose(joint.sum(axis=1), 1)
+    assert joint.min() > -1e-12
+    by_hand = joint.reshape(len(joint), *(rules.players + 1,) * rules.hands)
+    for hand in range(rules.hands):
+        # Each position keeps its chance to be won: nearly exactly, and who else wins it nearly.
+        found_here = by_hand.sum(axis=tuple(1 + other for other in range(rules.hands) if other != hand))
+        np.testing.assert_allclose(found_here[:, 0], chances[:, hand, 0], atol=1e-6)
+        np.testing.assert_allclose(found_here, chances[:, hand], atol=0.04)
     for i in range(len(found.partitions)):
         for option in range(len(values)):
             leaves = worth[owner[i], option, min(int(found.quads[i]), worth.shape[2] - 1)]
-            outcomes = product(range(rules.players + 1), repeat=rules.hands)
-            mean = sum(
-                float(leaf)
-                * float(chances[i, 0, outcome[0]])
-                * float(np.prod([link[a, b] for link, (a, b) in zip(links[i], pairwise(outcome), strict=True)]))
-                for leaf, outcome in zip(leaves, outcomes, strict=True)
-            )
-            assert values[option, i] == pytest.approx(mean, abs=1e-6)
+            assert values[option, i] == pytest.approx(float(joint[i] @ leaves), abs=1e-6)
 
 
 @pytest.mark.parametrize("rules", [RULES[3], RULES[4]], ids=str)
@@ -361,6 +375,7 @@ def test_a_table_survives_its_file() -> None:
             "card_axes: expected an array",
         ),
         (lambda c: c["card_means"].update(c["card_axes"]), "card_means: expected"),
+        (lambda c: c["joint"].update(c["card_axes"]), "joint: expected"),
     ],
 )
 def test_damaged_tables_are_refused(change: object, message: str) -> None:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from prial.agents import _kernels_solver as kernels
+from prial.agents import _kernels_solver_cards as kernels
 from prial.agents.solver_table import NUM_FEATURES, num_terms
 from prial.envs.brag import BragClass, brag_class
 from prial.training.card_fit import CardFit, CardSample, fit_known_cards

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from prial.agents import _kernels_solver as kernels
+from prial.agents import _kernels_solver_cards as kernels
 from prial.envs.crash.rules import CrashRules
 from prial.training import small_game_iteration
 from prial.training.small_game import SmallGame, SmallGameError

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prial.agents.solver_table import PAIR_GRID
-from prial.training.pair_fit import same_winner, weak_together
+from prial.agents.solver_table import joint_marks
+from prial.training.joint_fit import independent, same_winner, weak_together
 
 
 def ranked(values: np.ndarray) -> np.ndarray:
@@ -15,35 +15,50 @@ def ranked(values: np.ndarray) -> np.ndarray:
     return 1 + (741 * places).astype(np.int64)
 
 
+def below_of(cells: np.ndarray, *places: int) -> float:
+    """How often all positions are weaker than these marks."""
+    return float(cells[tuple(slice(place) for place in places)].sum())
+
+
 @pytest.mark.parametrize("likeness", [-0.6, 0.0, 0.8])
 def test_the_grid_is_the_copula_of_what_is_laid(likeness: float) -> None:
     rng = np.random.default_rng(1)
     first = rng.normal(size=60_000)
     second = likeness * first + np.sqrt(1 - likeness**2) * rng.normal(size=60_000)
     found = weak_together(np.stack([ranked(first), ranked(np.exp(second))], axis=1))  # any rising scale will do
-    assert found.shape == (1, PAIR_GRID + 1, PAIR_GRID + 1)
+    marks = joint_marks(2)
+    assert found.shape == (24, 24)
     for i, j in ((6, 6), (12, 12), (18, 6), (3, 20)):
-        u, v = i / PAIR_GRID, j / PAIR_GRID
+        u, v = marks[i], marks[j]
         both = ((first < np.quantile(first, u)) & (second < np.quantile(second, v))).mean()
-        assert found[0, i, j] + u * v == pytest.approx(both, abs=0.004)
+        assert below_of(found, i, j) == pytest.approx(both, abs=0.004)
     if likeness:
-        assert np.sign(found[0, 12, 12]) == np.sign(likeness)
-    for edge in (found[0, 0], found[0, -1], found[0, :, 0], found[0, :, -1]):
-        assert (edge == 0).all()
+        assert np.sign(below_of(found, 12, 12) - 0.25) == np.sign(likeness)
+
+
+def test_what_no_two_positions_show_is_in_the_grid() -> None:
+    """Of four positions an even number is weak: any two, and any three, are independent."""
+    rng = np.random.default_rng(2)
+    weak = rng.integers(0, 2, (80_000, 4))
+    weak[:, 3] = weak[:, :3].sum(axis=1) % 2
+    found = weak_together(np.where(weak == 1, rng.integers(1, 300, weak.shape), rng.integers(300, 742, weak.shape)))
+    half = len(found) // 2
+    assert below_of(found, half, half, half, len(found)) == pytest.approx(1 / 8, abs=0.005)
+    assert below_of(found, half, half, half, half) == pytest.approx(0.125, abs=0.005)  # 1/16 if independent
+    assert below_of(found, half, half, half, half) > 1.8 / 16
 
 
 def test_equal_strengths_are_spread_evenly() -> None:
     """Where all lay the same, nothing is known of who is weaker."""
-    found = weak_together(np.full((500, 3), 7))
-    assert found.shape[0] == 2
-    assert np.abs(found).max() < 1e-12
-    half = weak_together(np.repeat([[5, 5], [600, 600]], 50, axis=0))
-    assert half[0, 12, 12] == pytest.approx(0.25)
-    assert half[0, 6, 6] == pytest.approx(0.5 * 0.25 - 1 / 16)  # within the weaker half as if independent
+    assert weak_together(np.full((500, 3), 7)) == pytest.approx(independent(3))
+    half = weak_together(np.repeat([[5, 5], [600, 600]], 50_000, axis=0))
+    assert below_of(half, 12, 12) == pytest.approx(0.5, abs=0.004)
+    quarter = joint_marks(2)[8]  # within the weaker half as if independent
+    assert below_of(half, 8, 8) == pytest.approx(0.5 * (2 * quarter) ** 2, abs=0.004)
 
 
 def test_no_rounds_know_nothing() -> None:
-    assert (weak_together(np.empty((0, 4), np.int64)) == 0).all()
+    assert weak_together(np.empty((0, 4), np.int64)) == pytest.approx(independent(4))
     assert same_winner(np.empty((0, 4), np.int64), np.empty((0, 2, 4), np.int64)).tolist() == [1, 1, 1]
 
 
