@@ -65,10 +65,25 @@ class SolverFastPolicy(BaseAgent):
         return self._exchanging.choose(views)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
-        """Call where it is worth more: bool (n,)."""
-        passing, calling = self.values(views, laid_many(views.laid, views.cards, views.rules))
-        better: Choices = calling > passing
+        """Call where it is worth more, by how likely the crash is now that those asked before have passed: bool (n,)."""
+        laid, rows = laid_many(views.laid, views.cards, views.rules), np.arange(len(views))
+        passing, calling = self.values(views, laid)
+        crash = self.joint(views, self.chances(views, laid))[:, 0]
+        worth = self.outcomes(views)
+        with_crash = worth[rows, :, np.minimum(laid.quads, worth.shape[2] - 1), 0].astype(np.float64)
+        gain = with_crash[:, 1] - with_crash[:, 0]
+        otherwise = (calling - passing - crash * gain) / np.maximum(1.0 - crash, 1e-9)
+        likely = np.minimum(crash * self._passed(views), 1.0)
+        better: Choices = likely * gain + (1.0 - likely) * otherwise > 0.0
         return better
+
+    def _passed(self, views: ViewBatch) -> Floats:
+        """How much likelier a crash is since others have passed, who would with a crash anyway: float64 (n,)."""
+        turn = (views.seat[:, None].astype(np.int64) + np.arange(1, self.rules.players)) % self.rules.players
+        passed = np.take_along_axis(views.calls, turn, axis=1) == 0
+        calls = self.table.calls[self._contexts.situations(views)]
+        likelier: Floats = np.where(passed, 1.0 / np.maximum(1.0 - calls, 0.5), 1.0).prod(axis=1)
+        return likelier
 
     def values(self, views: ViewBatch, found: CandidateBatch) -> Floats:
         """Return what arrangements are worth: float64 (options, m); two options, pass and call, where crashes are called.

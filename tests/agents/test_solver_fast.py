@@ -144,9 +144,19 @@ def slow_others(view: PlayerView, table: SolverTable, chances: np.ndarray) -> li
 
 
 def slow_value(
-    view: PlayerView, table: SolverTable, strengths: list[int], quads: int, *, called: bool, points: bool
+    view: PlayerView,
+    table: SolverTable,
+    strengths: list[int],
+    quads: int,
+    *,
+    called: bool,
+    points: bool,
+    likelier: float = 1.0,
 ) -> float:
-    """The value by enumerating what each opponent lays at each position, each outcome settled by `settle_round`."""
+    """The value by enumerating what each opponent lays at each position, each outcome settled by `settle_round`.
+
+    A crash is as much likelier as told.
+    """
     rules, n, me = view.rules, view.rules.players, view.seat
     per_hand = [slow_winners(view, table, hand, strengths[hand]) for hand in range(rules.hands)]
     total = 0.0
@@ -154,6 +164,10 @@ def slow_value(
     chances = np.array([[winners[seat] for seat in seats] for winners in per_hand])
     own_wins = slow_own_wins(view, table, chances[:, 0].tolist())
     others = slow_others(view, table, chances)
+    crash = own_wins[(True,) * rules.hands]
+    likelier = min(likelier, 1 / max(crash, 1e-12))
+    for won in own_wins:
+        own_wins[won] *= likelier if all(won) else (1 - likelier * crash) / max(1 - crash, 1e-12)
     order = [(view.dealer + 1 + place) % n for place in range(n)]
     calls = [called if seat == me else bool(view.calls[seat]) for seat in range(n)]
     for outcome in product(seats, repeat=rules.hands):
@@ -246,28 +260,43 @@ def test_values_are_means_of_outcomes_over_chances(rules: CrashRules) -> None:
 
 @pytest.mark.parametrize("rules", [RULES[3], RULES[4]], ids=str)
 def test_a_crash_is_called_where_it_is_worth_more(rules: CrashRules) -> None:
-    table = random_table(rules, seed=5)
+    """Each of those who passed before makes it likelier, since who would crash calls."""
+    table = random_table(rules, seed=8)
+    table = replace(table, calls=np.full_like(table.calls, 0.45))
     policy = SolverFastPolicy(rules, table)
     views = []
-    for seed in range(40):
+    for seed in range(60):
         game = Game(rules, seed=seed, scores=[seed % rules.target] * rules.players)
         while game.phase is not Phase.CALL:
             seat = game.pending[0]
             exchanging = game.phase is Phase.EXCHANGE
             game.step(game.layout.keep if exchanging else int(game.undominated(seat).partitions[-1]), seat)
+        for _ in range(seed % rules.players):
+            game.step(game.layout.pass_)
         views.append(view_of(game, game.pending[0]))
     batch = ViewBatch.of(views)
     called = policy.call_many(batch, rng())
+    matters = False
     for row, view in enumerate(views):
-        game_values = []
-        for option in (False, True):
-            laid = candidates_of(int(view.laid or 0), view.cards, rules)
-            strengths = laid_strengths(batch.select(np.array([row])))[0].tolist()
-            game_values.append(slow_value(view, table, strengths, int(laid.quads[0]), called=option, points=False))
-        if abs(game_values[1] - game_values[0]) > 1e-5:
-            assert called[row] == (game_values[1] > game_values[0])
+        laid = candidates_of(int(view.laid or 0), view.cards, rules)
+        strengths = laid_strengths(batch.select(np.array([row])))[0].tolist()
+        likelier = 1.0
+        for other in range(1, rules.players):
+            if view.calls[(view.seat + other) % rules.players] is False:
+                likelier /= 1 - table.calls[situation_of(view), other - 1]
+        gains = []
+        for times in (1.0, likelier):
+            passing, calling = (
+                slow_value(view, table, strengths, int(laid.quads[0]), called=option, points=False, likelier=times)
+                for option in (False, True)
+            )
+            gains.append(calling - passing)
+        if abs(gains[1]) > 1e-5:
+            assert called[row] == (gains[1] > 0)
+        matters |= (gains[0] > 0) != (gains[1] > 0)
     assert called.any()
     assert not called.all()
+    assert matters
 
 
 def test_known_cards_move_the_chances() -> None:
