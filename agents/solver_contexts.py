@@ -82,7 +82,7 @@ class Contexts:
         self._table = table
         self._objective = objective
         self._numbers = rules_numbers(rules, one_round=False, autoreset=False)
-        in_order = table.equity.ordered or (rules.finish == "immediate" and rules.quads_bonus > 0)
+        in_order = table.equity.ordered or rules.has_calls or (rules.finish == "immediate" and rules.quads_bonus > 0)
         self._dealer_counts = in_order
         self.opponents = Kept(self._faced, most=_MOST_OPPONENTS)
         self.stakes = Kept(self._stakes, most=_MOST_STAKES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from prial.agents import _kernels_solver_cards as kernels
-from prial.agents.equity_table import EquityTable, round_states
+from prial.agents.equity_table import EquityTable, dealer_matters, round_states
 from prial.agents.solver_situations import NUM_STAGES, num_situations
 from prial.agents.solver_table import NUM_FEATURES, SolverTable, joint_marks, needs_states, num_terms, solver_options
 from prial.envs.crash.rules import CrashRules
@@ -25,7 +25,7 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
         masses = generator.dirichlet(np.ones(3))
         row[:] = [masses[laid < cut].sum() for cut in range(743)]
     independent = below.prod(axis=1) if rules.has_exchange else below[:, 0] ** (rules.players - 1)
-    ordered = rules.has_exchange or rules.has_calls
+    ordered = dealer_matters(rules)
     states = round_states(rules.players, rules.target, ordered=ordered)
     shares = generator.dirichlet(np.ones(rules.players), len(states)).T
     if not ordered:

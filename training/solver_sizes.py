@@ -43,10 +43,11 @@ SHIPPED_SIZES: Mapping[str, SolverSizes] = {
     "traditional-2-required": SolverSizes(rounds=1000, deals=200_000, iterations=2, base="traditional-2"),
     "traditional-3-optional": SolverSizes(rounds=400, deals=200_000, iterations=2, base="traditional-3"),
     "traditional-3-required": SolverSizes(rounds=400, deals=200_000, iterations=2, base="traditional-3"),
+    "traditional-4-optional": SolverSizes(rounds=200, deals=200_000, iterations=2, base="traditional-4"),
+    "traditional-4-required": SolverSizes(rounds=200, deals=200_000, iterations=2, base="traditional-4"),
 }
 """Those of the tables that ship, by name: minutes of processor time each."""
 
-_MOST_CALLING = 3  # players, with calls
 
 
 def solver_command(rules: CrashRules, *, sizes: SolverSizes, seed: int) -> str:
@@ -93,10 +94,8 @@ def solver_sizes(
 def standard_solver_rules() -> Mapping[str, CrashRules]:
     """Return the rules that a table ships for, by its name: every rule set with every number of players.
 
-    With calls up to three players: they speak in turn, so that four have 50,625 scores instead of 3,060.
-
     >>> list(standard_solver_rules())[:4], list(standard_solver_rules())[-1]
-    (['online-2', 'online-3', 'online-4', 'bga-2'], 'traditional-3-required')
+    (['online-2', 'online-3', 'online-4', 'bga-2'], 'traditional-4-required')
     """
     plain = [
         load_rules(name, players=players)
@@ -107,7 +106,7 @@ def standard_solver_rules() -> Mapping[str, CrashRules]:
         replace(rules, crash_call=call)
         for rules in plain
         for call in read_preset(rules.name or "")["in_use"].get("crash_call", ())
-        if call != rules.crash_call and rules.players <= _MOST_CALLING
+        if call != rules.crash_call
     ]
     return {_table_name(rules): rules for rules in (*plain, *calling)}
 
