@@ -107,6 +107,7 @@ def make_solver_table(
     table = _first_table(rules, cap=cap, rounds=-(-rounds // _ROUGHLY), seed=seed)
     if sizes.base is not None:
         table = _on_base(table, rules, sizes.base)
+    table = _with_exchange(table, rules, None, dealt=_DEALT // _ROUGHLY)
     report(1, steps, "winning chances of percentile")
     changes: list[dict[str, float]] = []
     for iteration in range(iterations):
@@ -149,7 +150,7 @@ def write_solver_table(table: SolverTable, path: Path) -> None:
 
 
 def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> SolverTable:
-    """What `percentile` knows: no score, no cards, and the winning chances of percentile itself."""
+    """What `percentile` knows: no score, no cards, and its own winning chances; not yet what exchanging is worth."""
     counts = find_table(rules)
     shares = [shares_of(counts.fresh)] + ([] if counts.kept is None else [shares_of(counts.kept)])
     curves = np.zeros((len(shares), rules.hands, _CUTS))
@@ -159,7 +160,7 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
     below = curves[kept]
     situations, groups = len(kept), 2 if rules.has_exchange else 1
     states = len(needs_states(cap, rules.players))
-    table = SolverTable(
+    return SolverTable(
         options=solver_options(rules),
         equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
         keeps=np.full((rules.players, states), _KEEPS if rules.has_exchange else 0.0),
@@ -179,7 +180,6 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
         pair_same=np.ones((NUM_STAGES * situations, rules.hands - 1)),
         about={},
     )
-    return _with_exchange(table, rules, None, dealt=_DEALT // _ROUGHLY)
 
 
 def _on_base(table: SolverTable, rules: CrashRules, base: str) -> SolverTable:
@@ -195,8 +195,7 @@ def _on_base(table: SolverTable, rules: CrashRules, base: str) -> SolverTable:
             f"the table {base!r} is for other hands: {', '.join(different) or 'it has a base itself'}"
         )
     known = {name: getattr(other, name) for name in OF_BASE}
-    begun = replace(table, below=other.below, all_below=other.all_below, base=base, **known)
-    return _with_exchange(begun, rules, None, dealt=_DEALT // _ROUGHLY)
+    return replace(table, below=other.below, all_below=other.all_below, base=base, **known)
 
 
 def _equity(agent: Agent, rules: CrashRules, *, rounds: int, seed: int, coarse: int = 0) -> EquityTable:
