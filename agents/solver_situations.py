@@ -19,6 +19,7 @@ from ..envs.crash.rules import CrashRules
 __all__ = ["NUM_STAGES", "keepers", "num_situations", "situations_of", "stages_of"]
 
 NUM_STAGES = 4
+"""How many stages of a game there are."""
 
 _PLACES = 3
 
@@ -77,7 +78,8 @@ def stages_of(needs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
     [0, 1, 2, 3]
     """
     one = needs == 1
-    return 2 * one[:, 0].astype(np.int64) + one[:, 1:].any(axis=1)
+    stages: npt.NDArray[np.int64] = 2 * one[:, 0].astype(np.int64) + one[:, 1:].any(axis=1)
+    return stages
 
 
 def keepers(rules: CrashRules) -> npt.NDArray[np.bool_]:

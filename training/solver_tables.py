@@ -213,7 +213,8 @@ def _late_scores(rules: CrashRules, cap: int, rounds: int) -> npt.NDArray[np.int
     """Rows of scores with somebody one point from the target, every set of needs alike: (rounds, players)."""
     even = _even_scores(rules, cap)
     late = even[(even == rules.target - 1).any(axis=1)]
-    return late[np.arange(rounds) % len(late)]
+    rows: npt.NDArray[np.int64] = late[np.arange(rounds) % len(late)]
+    return rows
 
 
 def _keeps(rules: CrashRules, seen: Survey, states: Ints, count: int) -> Floats:

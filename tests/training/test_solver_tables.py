@@ -20,15 +20,17 @@ from prial.agents.solver_table import (
     read_solver_table,
     shipped_solver_tables,
 )
-from prial.envs.crash.game import Game
-from prial.envs.crash.observation import view_of
-from prial.envs.crash.partitions import candidates_of
+from prial.envs.crash.game import Game, Phase
+from prial.envs.crash.observation import ViewBatch, view_of
+from prial.envs.crash.partitions import candidates_of, laid_many
 from prial.envs.crash.rules import CrashRules
 from prial.training.cli import app
+from prial.training.joint_fit import weak_together
 from prial.training.percentile_tables import table_command
+from prial.training.solver_cards import curves, with_known_cards
 from prial.training.solver_sizes import SHIPPED_SIZES, SolverSizes, solver_command, standard_solver_rules
-from prial.training.solver_survey import survey
-from prial.training.solver_tables import _curves, _with_cards, _with_scores, make_solver_table, write_solver_table
+from prial.training.solver_survey import Survey, survey
+from prial.training.solver_tables import _calls, _late_scores, _with_scores, make_solver_table, write_solver_table
 from solver_samples import moved_by_cards
 
 # Six cards and two hands: rounds are cheap, and there is a percentile table only for what ships, so the rules are bga's.
@@ -61,9 +63,9 @@ def test_a_survey_is_what_games_lay(name: str) -> None:
 
 
 def test_curves_are_cumulative_shares() -> None:
-    curves = _curves(np.array([[3, 0], [5, 0], [5, 741], [9, 2]]))
-    assert curves[0, [0, 3, 4, 5, 6, 9, 10, 742]].tolist() == [0, 0, 0.25, 0.25, 0.75, 0.75, 1, 1]
-    assert curves[1, [0, 1, 2, 3, 741, 742]].tolist() == [0, 0.5, 0.5, 0.75, 0.75, 1]
+    found = curves(np.array([[3, 0], [5, 0], [5, 741], [9, 2]]))
+    assert found[0, [0, 3, 4, 5, 6, 9, 10, 742]].tolist() == [0, 0, 0.25, 0.25, 0.75, 0.75, 1, 1]
+    assert found[1, [0, 1, 2, 3, 741, 742]].tolist() == [0, 0.5, 0.5, 0.75, 0.75, 1]
 
 
 def test_the_fits_find_what_is_there() -> None:
@@ -72,7 +74,7 @@ def test_the_fits_find_what_is_there() -> None:
     table = make_solver_table(rules, sizes=SolverSizes(rounds=40, deals=2000, iterations=1), seed=3)
     policy = SolverFastPolicy(rules, table)
     seen = survey(policy, rules, np.zeros((20_000, 2), int), seed=9)
-    fitted, told = _with_cards(table, rules, seen, 1.0)
+    fitted, told = with_known_cards(table, rules, seen, seen, 1.0)
     assert 0.5 < told["cards_explained"] <= 1
     aces = (seen.cards[:, 0] >= 48).sum(axis=1)
     strengths = (seen.values[:, 1] >> np.uint64(48) & np.uint64(0xFFF)).astype(int)
@@ -86,6 +88,80 @@ def test_the_fits_find_what_is_there() -> None:
     shifted, more = _with_scores(fitted, rules, _all_states(everywhere, rules, table.cap), 1.0)
     assert more["largest_shift"] >= 0
     assert shifted.by_score.shape[:2] == (1, len(needs_states(table.cap, 2)))
+
+
+def test_how_positions_hang_together_is_counted_by_stage_and_situation() -> None:
+    rules = CrashRules.preset("bga", players=2)
+    table, agent = find_solver_table(rules), agents.make("percentile")
+    late = _late_scores(rules, table.cap, 2100)
+    assert ((late == rules.target - 1).any(axis=1)).all()
+    assert len(np.unique(late, axis=0)) == table.cap
+    even, near_end = (survey(agent, rules, scores, seed=6) for scores in (np.zeros((1500, 2), int), late))
+    found, _ = with_known_cards(table, rules, even, near_end, 1.0)
+    usual = [weak_together(_others_laid(even, rules, one, None)) for one in range(4)]
+    for stage in range(4):
+        for situation in range(4):
+            seen = _others_laid(near_end, rules, situation, stage)
+            expected = weak_together(seen, usual=usual[situation]) if stage else usual[situation]
+            assert found.joint[4 * stage + situation] == pytest.approx(expected)
+
+
+def _others_laid(seen: Survey, rules: CrashRules, situation: int, stage: int | None) -> np.ndarray:
+    """What the other laid where one of two is in a situation: own choice first, and who needs a single point."""
+    rows = []
+    for number, scores in enumerate(seen.scores.tolist()):
+        for seat in range(2):
+            own, other = (int(seen.exchanges[number, one] == 1) for one in (seat, 1 - seat))
+            last = [rules.target - scores[one] == 1 for one in (seat, 1 - seat)]
+            if 2 * own + other == situation and stage in (None, 2 * last[0] + last[1]):
+                rows.append(seen.strengths(rules.hands)[number, 1 - seat])
+    return np.array(rows).reshape(-1, rules.hands)
+
+
+@pytest.mark.parametrize("scores", [(0, 0), (2, 6)])
+def test_a_crash_is_as_likely_as_the_shipped_table_says(scores: tuple[int, int]) -> None:
+    """Where positions are linked in pairs alone it is not: 0.106 instead of 0.092 from nil all, 0.117 from 2 : 6."""
+    rules, rounds = CrashRules.preset("bga", players=2), 12_000
+    policy = SolverFastPolicy(rules, find_solver_table(rules))
+    seen = survey(policy, rules, np.tile(scores, (rounds, 1)), seed=8)
+    nobody = np.full((rounds, 2), -1, np.int8)
+    views = ViewBatch(
+        rules=rules,
+        seat=np.zeros(rounds, np.int8),
+        phase=np.full(rounds, Phase.ARRANGE, np.int8),
+        dealer=seen.dealers,
+        to_act=np.ones(rounds, np.int8),
+        rounds_played=np.zeros(rounds, np.int32),
+        scores=seen.scores,
+        cards=seen.cards[:, 0],
+        given_up=seen.given_up[:, 0],
+        exchanges=seen.exchanges,
+        calls=nobody,
+        laid=np.full(rounds, -1, np.int32),
+    )
+    laid = laid_many(policy.arrange_many(views, np.random.default_rng(0)), views.cards, rules)
+    strengths = seen.strengths(rules.hands)
+    assert (laid.strengths[:, : rules.hands] == strengths[:, 0]).all()
+    crashes = (strengths[:, 0] > strengths[:, 1]).all(axis=1)
+    expected = policy.joint(views, policy.chances(views, laid))[:, 0]
+    assert expected.mean() == pytest.approx(crashes.mean(), abs=0.008)
+    unlikely = (expected > 0.01) & (expected < 0.1)
+    assert expected[unlikely].mean() == pytest.approx(crashes[unlikely].mean(), rel=0.25)
+
+
+def test_calls_are_counted_by_situation() -> None:
+    rules = CrashRules.preset("traditional", players=2, crash_call="required")
+    seen = survey(agents.make("percentile"), rules, np.zeros((3000, 2), int), seed=2)
+    found = _calls(rules, seen)
+    called = {one: [0, 0] for one in range(4)}
+    for choices, calls in zip(seen.exchanges.tolist(), seen.calls.tolist(), strict=True):
+        for seat in range(2):
+            counts = called[2 * choices[seat] + choices[1 - seat]]
+            counts[0] += calls[1 - seat] == 1
+            counts[1] += calls[1 - seat] >= 0
+    assert found[:, 0].tolist() == pytest.approx([some / every for some, every in called.values()])
+    assert (found > 0).all()
+    assert (_calls(CrashRules.preset("bga", players=2), seen) == 0).all()
 
 
 def _all_states(seen: object, rules: CrashRules, cap: int) -> object:
