@@ -38,13 +38,13 @@ SHIPPED_SIZES: Mapping[str, SolverSizes] = {
     "bga-5": SolverSizes(rounds=1000, deals=300_000, iterations=2),
     "traditional-2": SolverSizes(rounds=1500, deals=2_000_000, iterations=4),
     "traditional-3": SolverSizes(rounds=1000, deals=1_600_000, iterations=4),
-    "traditional-4": SolverSizes(rounds=800, deals=300_000, iterations=3),
+    "traditional-4": SolverSizes(rounds=400, deals=250_000, iterations=2),
     "traditional-2-optional": SolverSizes(rounds=1000, deals=200_000, iterations=2, base="traditional-2"),
     "traditional-2-required": SolverSizes(rounds=1000, deals=200_000, iterations=2, base="traditional-2"),
-    "traditional-3-optional": SolverSizes(rounds=400, deals=200_000, iterations=2, base="traditional-3"),
-    "traditional-3-required": SolverSizes(rounds=400, deals=200_000, iterations=2, base="traditional-3"),
-    "traditional-4-optional": SolverSizes(rounds=200, deals=200_000, iterations=2, base="traditional-4"),
-    "traditional-4-required": SolverSizes(rounds=200, deals=200_000, iterations=2, base="traditional-4"),
+    "traditional-3-optional": SolverSizes(rounds=250, deals=200_000, iterations=2, base="traditional-3"),
+    "traditional-3-required": SolverSizes(rounds=250, deals=200_000, iterations=2, base="traditional-3"),
+    "traditional-4-optional": SolverSizes(rounds=150, deals=100_000, iterations=2, base="traditional-4"),
+    "traditional-4-required": SolverSizes(rounds=150, deals=100_000, iterations=2, base="traditional-4"),
 }
 """Those of the tables that ship, by name: minutes of processor time each."""
 
