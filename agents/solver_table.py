@@ -51,6 +51,7 @@ import numpy.typing as npt
 from ..envs.crash.presets import preset_names
 from ..envs.crash.rules import CrashRules
 from .equity_table import EquityTable
+from .packed_arrays import packed, unpacked
 from .solver_situations import NUM_STAGES, keepers, num_situations
 
 __all__ = [
@@ -79,7 +80,6 @@ NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + 2 * NUM_RUNS + NUM_
 _JOINT_PARTS = {1: 1, 2: 24, 3: 16, 4: 8}  # by hands
 _CUTS = 743
 _EMPTY, _SCALINGS = 1e-9, 12  # share of a cell in which nothing was counted; rounds of scaling the cells
-_MOST = 1e6  # of a scale: chances and what they are fitted by are small numbers
 _LEFT_OUT = ("name", "max_rounds")
 Floats = npt.NDArray[np.float64]
 
@@ -262,7 +262,9 @@ class SolverTable:
             "equity": base64.b64encode(self.equity.to_bytes()).decode("ascii"),
             **({} if self.base is None else {"base": self.base}),
             **{
-                name: _packed(name, getattr(self, name)) for name in _ARRAYS if self.base is None or name not in OF_BASE
+                name: packed(getattr(self, name), curves=_CURVES.get(name), coarse=_COARSE.get(name, 0.0))
+                for name in _ARRAYS
+                if self.base is None or name not in OF_BASE
             },
         }
         return json.dumps(content, indent=1) + "\n"
@@ -297,37 +299,8 @@ def _rising(curve: Floats) -> Floats:
 
 _COARSE = {"joint": 2e-5}
 """Steps below which an array says no more than chance."""
-_BY_STRENGTH = {"below": -1, "all_below": -1, "score_basis": -1, "card_basis": 1}
-"""Arrays that hold curves, with the axis along which these run: there differences are kept, which are small."""
-
-
-def _packed(name: str, values: Floats) -> dict[str, Any]:
-    """An array as int16 steps of a scale, low bytes first, then the high ones, which are hardly ever different."""
-    scale = max(float(np.abs(values).max(initial=0.0)) / 32_000, _COARSE.get(name, 0.0)) or 1.0
-    steps = np.round(values / scale).astype("<i2")
-    if name in _BY_STRENGTH:
-        steps = np.diff(steps, axis=_BY_STRENGTH[name], prepend=np.int16(0)).astype("<i2")
-    halves = np.frombuffer(steps.tobytes(), np.uint8).reshape(-1, 2).T
-    data = base64.b64encode(zlib.compress(halves.tobytes(), 9)).decode("ascii")
-    return {"shape": list(values.shape), "scale": scale, "int16": data}
-
-
-def _unpacked(content: Mapping[str, Any], name: str) -> Floats:
-    packed = content[name]
-    shape, scale = tuple(packed["shape"]), packed["scale"]
-    if not all(type(size) is int and size >= 0 for size in shape):
-        raise ValueError(f"{name}: expected whole numbers as its shape, got {list(shape)}")
-    if not (isinstance(scale, float) and 0 < scale < _MOST):
-        raise ValueError(f"{name}: expected a scale from 0 to {_MOST:.0f}, got {scale!r}")
-    size = 2 * math.prod(shape)
-    data = zlib.decompressobj().decompress(base64.b64decode(packed["int16"], validate=True), size + 1)
-    if len(data) != size:
-        raise ValueError(f"{name}: expected {size} bytes for {shape}")
-    steps = np.frombuffer(data, np.uint8).reshape(2, -1).T.copy().view("<i2").reshape(shape)
-    if name in _BY_STRENGTH and len(shape) > 1:
-        steps = np.cumsum(steps, axis=_BY_STRENGTH[name], dtype=np.int16)
-    values: Floats = steps * scale
-    return values
+_CURVES = {"below": -1, "all_below": -1, "score_basis": -1, "card_basis": 1}
+"""Arrays that hold curves, with the axis along which these run."""
 
 
 def read_solver_table(text: str, where: str) -> SolverTable:
@@ -367,7 +340,7 @@ def _read(content: Mapping[str, Any], where: str) -> SolverTable:
         about=dict(content["about"]),
         base=name,
         **arrays,
-        **{one: _unpacked(content, one) for one in _ARRAYS if one not in arrays},
+        **{one: unpacked(content[one], one, curves=_CURVES.get(one)) for one in _ARRAYS if one not in arrays},
     )
 
 
