@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
+import lzma
 import math
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +15,7 @@ __all__ = ["packed", "unpacked"]
 
 Floats = npt.NDArray[np.float64]
 _STEPS = 32_000
+_LZMA: list[dict[str, int]] = [{"id": lzma.FILTER_LZMA2, "preset": 9, "dict_size": 1 << 20}]  # no more memory than that
 _MOST = 1e6  # of a scale: chances and what they are fitted by are small numbers
 
 
@@ -34,7 +35,7 @@ def packed(values: Floats, *, curves: int | None = None, coarse: float = 0.0) ->
     if curves is not None:
         steps = np.diff(steps, axis=curves, prepend=np.int16(0)).astype("<i2")
     halves = np.frombuffer(steps.tobytes(), np.uint8).reshape(-1, 2).T
-    data = base64.b64encode(zlib.compress(halves.tobytes(), 9)).decode("ascii")
+    data = base64.b64encode(lzma.compress(halves.tobytes(), lzma.FORMAT_RAW, filters=_LZMA)).decode("ascii")
     return {"shape": list(values.shape), "scale": scale, "int16": data}
 
 
@@ -47,7 +48,7 @@ def unpacked(content: Mapping[str, Any], name: str, *, curves: int | None = None
         curves: as it was packed.
 
     Raises:
-        ValueError, KeyError, TypeError, zlib.error: content that is no such array.
+        ValueError, KeyError, TypeError, EOFError, lzma.LZMAError: content that is no such array.
     """
     shape, scale = tuple(content["shape"]), content["scale"]
     if not all(type(size) is int and size >= 0 for size in shape):
@@ -55,7 +56,8 @@ def unpacked(content: Mapping[str, Any], name: str, *, curves: int | None = None
     if not (isinstance(scale, float) and 0 < scale < _MOST):
         raise ValueError(f"{name}: expected a scale from 0 to {_MOST:.0f}, got {scale!r}")
     size = 2 * math.prod(shape)
-    data = zlib.decompressobj().decompress(base64.b64decode(content["int16"], validate=True), size + 1)
+    unpack = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=_LZMA)
+    data = unpack.decompress(base64.b64decode(content["int16"], validate=True), size + 1)
     if len(data) != size:
         raise ValueError(f"{name}: expected {size} bytes for {shape}")
     steps = np.frombuffer(data, np.uint8).reshape(2, -1).T.copy().view("<i2").reshape(shape)

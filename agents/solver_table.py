@@ -1,7 +1,7 @@
 """What `solver-fast` knows: winning chances by score, and what opponents lay by score, history and the cards one holds.
 
-A table is a JSON file in ``agents/data/solver`` made by ``prial tables solver``; arrays are packed (int16 with a scale,
-compressed, base64). It fits one set of rules, target and scoring included, since those decide what a point is worth.
+A table is a JSON file in ``agents/data/solver`` made by ``prial tables solver``; arrays are packed (`packed_arrays`). It
+fits one set of rules, target and scoring included, since those decide what a point is worth.
 
 **What opponents lay.** ``below[situation][j][hand][s]`` is the chance that the j-th opponent's hand at that position is
 weaker than strength `s`, after what was said in the exchange (`solver_situations`); ``all_below[situation][hand][s]``, that
@@ -35,8 +35,8 @@ from __future__ import annotations
 
 import base64
 import json
+import lzma
 import math
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -315,7 +315,7 @@ def read_solver_table(text: str, where: str) -> SolverTable:
         table = None if found != SOLVER_TABLE_FORMAT else _read(content, where)
         if table is not None:
             _check_shapes(table)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, EOFError, lzma.LZMAError) as error:
         raise SolverTableError(f"{where} is no solver table: {error!r}") from None
     if table is None:
         raise SolverTableError(f"{where} has format {found!r}; this version reads format {SOLVER_TABLE_FORMAT}")
