@@ -88,8 +88,8 @@ def equity_options(rules: CrashRules) -> dict[str, Any]:
 def dealer_matters(rules: CrashRules) -> bool:
     """Return whether winning chances are told apart by the turn order: where up to three players speak in turn.
 
-    With four, who may only call, it is averaged out: it would make fifteen times as many scores (50,625 to 15 points), and
-    there is a call in one round of thousands.
+    With four, who may only call, it is averaged out: it would make seventeen times as many scores (50,625 to 15 points), and
+    each of them calls in less than one round of a hundred (`SolverTable.calls`).
 
     >>> [dealer_matters(CrashRules.preset("traditional", players=n, crash_call="optional")) for n in (3, 4)]
     [True, False]
