@@ -65,17 +65,25 @@ class SolverFastPolicy(BaseAgent):
         return self._exchanging.choose(views)
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:  # noqa: ARG002
-        """Call where it is worth more, by how likely the crash is now that those asked before have passed: bool (n,)."""
-        laid, rows = laid_many(views.laid, views.cards, views.rules), np.arange(len(views))
-        passing, calling = self.values(views, laid)
-        crash = self.joint(views, self.chances(views, laid))[:, 0]
-        worth = self.outcomes(views)
-        with_crash = worth[rows, :, np.minimum(laid.quads, worth.shape[2] - 1), 0].astype(np.float64)
-        gain = with_crash[:, 1] - with_crash[:, 0]
-        otherwise = (calling - passing - crash * gain) / np.maximum(1.0 - crash, 1e-9)
-        likely = np.minimum(crash * self._passed(views), 1.0)
-        better: Choices = likely * gain + (1.0 - likely) * otherwise > 0.0
+        """Call where it is worth more: bool (n,)."""
+        passing, calling = self.call_values(views)
+        better: Choices = calling > passing
         return better
+
+    def call_values(self, views: ViewBatch) -> Floats:
+        """Return what passing and calling are worth, now that those asked before have passed or not: float64 (2, n).
+
+        Args:
+            views: whose calls.
+        """
+        laid, rows = laid_many(views.laid, views.cards, views.rules), np.arange(len(views))
+        values, crash = self.values(views, laid), self.joint(views, self.chances(views, laid))[:, 0]
+        worth = self.outcomes(views)
+        with_crash = worth[rows, :, np.minimum(laid.quads, worth.shape[2] - 1), 0].T.astype(np.float64)
+        otherwise = (values - crash * with_crash) / np.maximum(1.0 - crash, 1e-9)
+        likely = np.minimum(crash * self._passed(views), 1.0)
+        found: Floats = likely * with_crash + (1.0 - likely) * otherwise
+        return found
 
     def _passed(self, views: ViewBatch) -> Floats:
         """How much likelier a crash is since others have passed, who would with a crash anyway: float64 (n,)."""

@@ -162,6 +162,10 @@ class Analyst:
         """Return what arrangements are worth: float64 (options, m), as `SolverFastPolicy.values`."""
         return self._policies[objective].values(views, found)
 
+    def call_values(self, views: ViewBatch, objective: Objective) -> Floats:
+        """Return what passing and calling are worth: float64 (2, n), as `SolverFastPolicy.call_values`."""
+        return self._policies[objective].call_values(views)
+
     def chances(self, views: ViewBatch, found: CandidateBatch) -> Floats:
         """Return who wins each comparison: float64 (m, hands, players + 1), as `SolverFastPolicy.chances`."""
         return self._policies["win"].chances(views, found)

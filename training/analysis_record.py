@@ -224,8 +224,7 @@ def _arrangements(rows: _Made, analyst: Analyst) -> Iterator[Graded]:
 
 def _calls(rows: _Made, analyst: Analyst) -> Iterator[Graded]:
     batch = ViewBatch.of(view for _, view, _ in rows)
-    laid = laid_many(batch.laid, batch.cards, analyst.rules)
-    win, points = (analyst.values(batch, laid, of) for of in ("win", "points"))  # pass, call
+    win, points = (analyst.call_values(batch, of) for of in ("win", "points"))  # pass, call
     for row, (number, view, chosen) in enumerate(rows):
         yield Graded(
             round_number=number,

@@ -49,7 +49,6 @@ SHIPPED_SIZES: Mapping[str, SolverSizes] = {
 """Those of the tables that ship, by name: minutes of processor time each."""
 
 
-
 def solver_command(rules: CrashRules, *, sizes: SolverSizes, seed: int) -> str:
     """Return the command that makes a table.
 

@@ -302,8 +302,8 @@ def test_ctrl_c_and_a_closed_terminal_leave_without_a_traceback(name: str) -> No
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(PYTHONUNBUFFERED="1"),
-        # A test run in the background ignores SIGINT, and its children would too.
-        preexec_fn=None if os.name == "nt" else lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+        # A test run in the background ignores SIGINT, one under nohup SIGHUP, and its children would too.
+        preexec_fn=None if os.name == "nt" else lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),  # noqa: PLW1509
     )
     assert process.stdin is not None
     assert process.stdout is not None
