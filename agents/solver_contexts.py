@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..envs.crash.observation import ViewBatch
 from ..envs.crash.rules import CrashRules
 from ..envs.crash.tables import rules_numbers
-from .solver_situations import situations_of, stages_of
+from .solver_situations import clockwise, situations_of, stages_of
 from .solver_table import SolverTable, needs_states
 
 __all__ = ["Contexts", "Kept", "Objective"]
@@ -93,20 +93,14 @@ class Contexts:
 
     def joint_rows(self, views: ViewBatch) -> npt.NDArray[np.int64]:
         """Return each view's row of how positions hang together: int64 (n,)."""
-        needs = self.rules.target - np.take_along_axis(views.scores, self._turn(views), axis=1)
+        needs = self.rules.target - np.take_along_axis(views.scores, clockwise(views.seat, self.rules.players), axis=1)
         rows: npt.NDArray[np.int64] = stages_of(needs) * len(self._table.below) + self.situations(views)
         return rows
-
-    def _turn(self, views: ViewBatch) -> npt.NDArray[np.int64]:
-        """Seats clockwise, the view's own first: int64 (n, players)."""
-        n = self.rules.players
-        turn: npt.NDArray[np.int64] = (views.seat[:, None].astype(np.int64) + np.arange(n)) % n
-        return turn
 
     def rows_of(self, views: ViewBatch) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Return each view's row of `opponents` and of `stakes`: int64 (n,) both."""
         rules, n = self.rules, self.rules.players
-        turn = self._turn(views)
+        turn = clockwise(views.seat, n)
         scores = np.take_along_axis(views.scores, turn, axis=1)
         needs = np.minimum(rules.target - scores, self._table.cap)
         called = np.take_along_axis(views.calls == 1, turn[:, 1:], axis=1)

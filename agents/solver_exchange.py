@@ -24,7 +24,7 @@ from .percentile import crash_weight
 from .percentile_table import arrangement_values, find_table
 from .protocol import Choices
 from .solver_contexts import Objective
-from .solver_situations import situations_of
+from .solver_situations import clockwise, situations_of
 from .solver_table import NUM_FEATURES, SolverTable, needs_states
 
 __all__ = ["Exchanging", "best_values", "placed", "sample_hands"]
@@ -98,7 +98,7 @@ class Exchanging:
         rules, n, size = self.rules, self.rules.players, len(views)
         features = np.empty((size, NUM_FEATURES))
         kernels.card_features(views.cards, np.full_like(views.cards, _UNKNOWN), features, 0, size)
-        turn = _turn(views, n)
+        turn = clockwise(views.seat, n)
         dealer = (views.dealer.astype(np.int64) - views.seat) % n
         scores = np.take_along_axis(views.scores, turn, axis=1)
         total = np.zeros(size)
@@ -121,7 +121,7 @@ class Exchanging:
             before: how many will have kept theirs before, (n,).
         """
         n = self.rules.players
-        turn = (seats[:, None] + np.arange(n)) % n
+        turn = clockwise(seats, n)
         needs = np.minimum(self.rules.target - np.take_along_axis(views.scores, turn, axis=1), self._cap)
         keys = np.column_stack([needs[:, 0], np.sort(needs[:, 1:], axis=1)])
         different, inverse = np.unique(keys, axis=0, return_inverse=True)
@@ -198,12 +198,6 @@ def best_values(views: ViewBatch, values: Values) -> Floats:
     found = views.undominated()
     best: Floats = np.maximum.reduceat(values(views, found).max(axis=0), found.offsets[:-1])
     return best
-
-
-def _turn(views: ViewBatch, players: int) -> Ints:
-    """Seats clockwise, the view's own first: int64 (n, players)."""
-    turn: Ints = (views.seat[:, None].astype(np.int64) + np.arange(players)) % players
-    return turn
 
 
 def placed(hands: ViewBatch, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> ViewBatch:

@@ -25,6 +25,7 @@ from .by_rules import ByRules
 from .protocol import Actions, BaseAgent, Choices
 from .solver_contexts import Contexts, Objective
 from .solver_exchange import Exchanging
+from .solver_situations import clockwise
 from .solver_table import SolverTable, find_solver_table, joint_marks
 
 __all__ = ["SolverFast", "SolverFastPolicy", "for_points"]
@@ -87,8 +88,8 @@ class SolverFastPolicy(BaseAgent):
 
     def _passed(self, views: ViewBatch) -> Floats:
         """How much likelier a crash is since others have passed, who would with a crash anyway: float64 (n,)."""
-        turn = (views.seat[:, None].astype(np.int64) + np.arange(1, self.rules.players)) % self.rules.players
-        passed = np.take_along_axis(views.calls, turn, axis=1) == 0
+        others = clockwise(views.seat, self.rules.players)[:, 1:]
+        passed = np.take_along_axis(views.calls, others, axis=1) == 0
         calls = self.table.calls[self._contexts.situations(views)]
         likelier: Floats = np.where(passed, 1.0 / np.maximum(1.0 - calls, 0.5), 1.0).prod(axis=1)
         return likelier

@@ -16,12 +16,22 @@ import numpy.typing as npt
 
 from ..envs.crash.rules import CrashRules
 
-__all__ = ["NUM_STAGES", "keepers", "num_situations", "situations_of", "stages_of"]
+__all__ = ["NUM_STAGES", "clockwise", "keepers", "num_situations", "situations_of", "stages_of"]
 
 NUM_STAGES = 4
 """How many stages of a game there are."""
 
 _PLACES = 3
+
+
+def clockwise(seats: npt.NDArray[np.integer[Any]], players: int) -> npt.NDArray[np.int64]:
+    """Return the seats clockwise from each of these, itself first: int64 (n, players).
+
+    >>> clockwise(np.array([0, 2]), 3).tolist()
+    [[0, 1, 2], [2, 0, 1]]
+    """
+    turn: npt.NDArray[np.int64] = (seats[:, None].astype(np.int64) + np.arange(players)) % players
+    return turn
 
 
 def num_situations(rules: CrashRules) -> int:

@@ -22,8 +22,8 @@ neighbouring positions than another. Both are told apart by the stage of the gam
 all situations of the first stage, then those of the next.
 
 **The exchange and the call.** ``keeps`` says how often others keep their hand, ``calls`` how often they call a crash;
-``exchange_win`` and ``exchange_points``, what exchanging
-is worth at even scores by the hand that one gives up, linear in the same features of it.
+``exchange_win`` and ``exchange_points``, what exchanging is worth at even scores by the hand that one gives up, linear in
+the same features of it.
 
 A table for rules that differ from those of another in what is paid alone (a call, say) can rest on that one, its `base`:
 what cards say and how positions hang together are then the base's, and everything else its own.
@@ -176,7 +176,7 @@ class SolverTable:
             each cell of the grid of `joint_marks` at once, adding up to 1.
         pair_same: float64 (stages * situations, hands - 1), 1 for as likely.
         about: how it was made, in JSON values.
-        base: name of the table that ships whose card and pair figures these are; None where they are its own.
+        base: name of the table that ships whose figures of cards and positions these are; None where they are its own.
     """
 
     options: Mapping[str, Any]

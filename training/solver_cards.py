@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..agents.solver_situations import NUM_STAGES, num_situations, stages_of
+from ..agents.solver_situations import NUM_STAGES, clockwise, num_situations, stages_of
 from ..agents.solver_table import SolverTable
 from ..envs.crash.rules import CrashRules
 from .card_fit import CardSample, fit_known_cards
@@ -114,7 +114,7 @@ def _seen(rounds: Survey, rules: CrashRules, stages: range) -> Iterator[_Seen]:
             rows, seats = np.nonzero((where == situation) & ((stage_of == stage) | (stage == 0)))
             yield _Seen(
                 own=laid[rows, seats],
-                others=laid[rows[:, None], (seats[:, None] + np.arange(1, n)) % n],
+                others=laid[rows[:, None], clockwise(seats, n)[:, 1:]],
                 cards=rounds.cards[rows, seats],
                 given_up=rounds.given_up[rows, seats],
             )

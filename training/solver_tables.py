@@ -30,7 +30,7 @@ from ..agents.percentile_table import find_table, shares_of
 from ..agents.protocol import Agent
 from ..agents.solver_contexts import Objective
 from ..agents.solver_fast import SolverFastPolicy
-from ..agents.solver_situations import NUM_STAGES, keepers, num_situations
+from ..agents.solver_situations import NUM_STAGES, clockwise, keepers, num_situations
 from ..agents.solver_table import (
     NUM_FEATURES,
     OF_BASE,
@@ -253,7 +253,7 @@ def _calls(rules: CrashRules, seen: Survey) -> Floats:
     where = seen.situations(rules)
     for situation in range(len(found)):
         rows, seats = np.nonzero(where == situation)
-        calls = seen.calls[rows[:, None], (seats[:, None] + np.arange(1, n)) % n]
+        calls = seen.calls[rows[:, None], clockwise(seats, n)[:, 1:]]
         asked = np.maximum((calls >= 0).sum(axis=0), 1)
         found[situation] = (calls == 1).sum(axis=0) / asked
     return found
