@@ -17,7 +17,6 @@ import numpy as np
 from ..envs.crash.actions import action_layout
 from ..envs.crash.game import Phase
 from ..envs.crash.observation import ViewBatch
-from ..envs.crash.partitions import laid_many
 from ..envs.crash.rules import CrashRules
 from .by_rules import ByRules
 from .protocol import Actions, BaseAgent, Choices
@@ -84,7 +83,7 @@ class SolverPolicy(BaseAgent):
 
     def call_many(self, views: ViewBatch, rng: np.random.Generator) -> Choices:
         """Call where it is worth more: bool (n,)."""
-        passing, calling = self.fast.values(views, laid_many(views.laid, views.cards, views.rules))
+        passing, calling = self.fast.call_values(views)
         return self._either(views, passing, calling, action_layout(self.rules).pass_, rng)
 
     def _either(self, views: ViewBatch, no: Floats, yes: Floats, first: int, rng: np.random.Generator) -> Choices:

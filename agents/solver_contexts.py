@@ -1,13 +1,14 @@
 """What a decision stands in, as arrays for the solver's kernels: scores, turn order, history, and what follows from them.
 
 Cards apart, the value of an arrangement depends on whom one faces (what all players still need, and what they said in the
-exchange) and on the stakes (the scores, the dealer, and who has called). Few of either are ever met
+exchange) and on the stakes (the scores, the dealer, and who has called or may still). Few of either are ever met
 (a game of three to 7 points has 343 scores), so each is worked out once and kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = ["Contexts", "Kept", "Objective"]
 Objective = Literal["win", "points"]
 Floats = npt.NDArray[np.float64]
 _MOST_OPPONENTS, _MOST_STAKES = 2_000, 20_000
+_RARE = 1e-6  # no call, and no pass, is out of the question
 
 
 class Kept:
@@ -69,7 +71,7 @@ class Contexts:
     >>> from .solver_table import find_solver_table
     >>> rules = CrashRules.preset("online")
     >>> contexts = Contexts(rules, find_solver_table(rules), objective="points")
-    >>> contexts.stakes.rows_of(np.array([[0, 0, 0, 1, 0, 0]])), contexts.stakes.columns[0].shape
+    >>> contexts.stakes.rows_of(np.array([[0, 0, 0, 1, -1, -1, 0]])), contexts.stakes.columns[0].shape
     (array([0]), (1, 1, 4, 256))
 
     Attributes:
@@ -103,11 +105,23 @@ class Contexts:
         turn = clockwise(views.seat, n)
         scores = np.take_along_axis(views.scores, turn, axis=1)
         needs = np.minimum(rules.target - scores, self._table.cap)
-        called = np.take_along_axis(views.calls == 1, turn[:, 1:], axis=1)
+        heard = np.take_along_axis(views.calls, turn[:, 1:], axis=1)
+        rows = self.joint_rows(views) * rules.has_calls
         dealer = (views.dealer.astype(np.int64) - views.seat) % n * self._dealer_counts
         faced = self.opponents.rows_of(np.column_stack([needs, self.situations(views)]).astype(np.int64))
-        stakes = self.stakes.rows_of(np.column_stack([scores, dealer, called]).astype(np.int64))
+        stakes = self.stakes.rows_of(np.column_stack([scores, dealer, heard, rows]).astype(np.int64))
         return faced, stakes
+
+    def heard(self, views: ViewBatch) -> Floats:
+        """Return how likely others would have called and passed as they did, had each outcome come: float64 (n, leaves)."""
+        rules, rows = self.rules, self.joint_rows(views)
+        likely = np.ones((len(views), (rules.players + 1) ** rules.hands))
+        said = np.take_along_axis(views.calls, clockwise(views.seat, rules.players)[:, 1:], axis=1)
+        for other, won in enumerate(_won(rules)):
+            (some,) = np.nonzero(said[:, other] >= 0)
+            calls = np.clip(self._table.calls[rows[some], other], _RARE, 1.0 - _RARE)[:, won]
+            likely[some] *= np.where(said[some, other, None] == 1, calls, 1.0 - calls)
+        return likely
 
     def _faced(self, key: tuple[int, ...]) -> tuple[npt.NDArray[Any], ...]:
         n = self.rules.players
@@ -123,28 +137,39 @@ class Contexts:
 
     def _stakes(self, key: tuple[int, ...]) -> tuple[npt.NDArray[Any], ...]:
         n = self.rules.players
-        return (self._leaves(key[:n], key[n], (0, *key[n + 1 :])).astype(np.float32),)
+        scores, dealer, heard, row = key[:n], key[n], key[n + 1 : -1], key[-1]
+        if not self.rules.has_calls:
+            return (self._leaves(scores, dealer, np.zeros(n, np.int8))[None].astype(np.float32),)
+        options = []
+        for own in (0, 1):
+            calls = np.array([own, *(one == 1 for one in heard)], np.int8)
+            usual = worth = self._leaves(scores, dealer, calls)
+            # Those still to be asked: each may call, alone. Two are hardly ever sure of the same crash.
+            for other, won in enumerate(_won(self.rules)):
+                if heard[other] < 0:
+                    calling = calls.copy()
+                    calling[other + 1] = 1
+                    chances = self._table.calls[row, other, won]
+                    worth = worth + chances * (self._leaves(scores, dealer, calling) - usual)
+            options.append(worth)
+        return (np.array(options, np.float32),)
 
-    def _leaves(self, scores: Sequence[int], dealer: int, called: Sequence[int]) -> Floats:
-        """Value of every leaf, by own call and own quads: float64 (options, quads, leaves)."""
+    def _leaves(self, scores: Sequence[int], dealer: int, calls: npt.NDArray[np.int8]) -> Floats:
+        """Value of every leaf after such calls, by own quads: float64 (quads, leaves)."""
         from . import _kernels_solver as kernels
 
         rules, n = self.rules, self.rules.players
         most = (3 * rules.hands) // 4 + 1 if rules.quads_bonus else 1
         count = (n + 1) ** rules.hands
-        options = []
-        for own_call in (0, 1) if rules.has_calls else (0,):
-            calls = np.array([own_call, *called[1:]], np.int8)
-            rows = []
-            for own_quads in range(most):
-                quads = np.array([own_quads] + [0] * (n - 1), np.int64)
-                points, after = np.empty((count, n), np.int64), np.empty((count, n), np.int64)
-                won = np.empty((count, n), np.int64)
-                before = np.array(scores, np.int64)
-                kernels.settle_leaves(self._numbers, quads, calls, before, dealer, points, after, won)
-                rows.append(self._worth(points, after, won, dealer))
-            options.append(rows)
-        return np.array(options)
+        rows = []
+        for own_quads in range(most):
+            quads = np.array([own_quads] + [0] * (n - 1), np.int64)
+            points, after = np.empty((count, n), np.int64), np.empty((count, n), np.int64)
+            won = np.empty((count, n), np.int64)
+            before = np.array(scores, np.int64)
+            kernels.settle_leaves(self._numbers, quads, calls, before, dealer, points, after, won)
+            rows.append(self._worth(points, after, won, dealer))
+        return np.array(rows)
 
     def _worth(
         self,
@@ -163,6 +188,14 @@ class Contexts:
         next_dealer = np.full(len(going_on), (dealer + 1) % n)
         worth[going_on] = self._table.equity.shares_at(after[going_on], next_dealer)[:, 0]
         return worth
+
+
+@cache
+def _won(rules: CrashRules) -> npt.NDArray[np.int64]:
+    """How many positions each of the others wins in every leaf: int64 (others, leaves)."""
+    digits = np.indices((rules.players + 1,) * rules.hands).reshape(rules.hands, -1)
+    won: npt.NDArray[np.int64] = (digits == np.arange(1, rules.players)[:, None, None]).sum(axis=1)
+    return won
 
 
 def _alone(below: Floats) -> Floats:

@@ -25,7 +25,6 @@ from .by_rules import ByRules
 from .protocol import Actions, BaseAgent, Choices
 from .solver_contexts import Contexts, Objective
 from .solver_exchange import Exchanging
-from .solver_situations import clockwise
 from .solver_table import SolverTable, find_solver_table, joint_marks
 
 __all__ = ["SolverFast", "SolverFastPolicy", "for_points"]
@@ -72,27 +71,18 @@ class SolverFastPolicy(BaseAgent):
         return better
 
     def call_values(self, views: ViewBatch) -> Floats:
-        """Return what passing and calling are worth, now that those asked before have passed or not: float64 (2, n).
+        """Return what passing and calling are worth, after what those asked before have said: float64 (2, n).
 
         Args:
             views: whose calls.
         """
         laid, rows = laid_many(views.laid, views.cards, views.rules), np.arange(len(views))
-        values, crash = self.values(views, laid), self.joint(views, self.chances(views, laid))[:, 0]
+        likely = self.joint(views, self.chances(views, laid)) * self._contexts.heard(views)
+        likely /= likely.sum(axis=1, keepdims=True)
         worth = self.outcomes(views)
-        with_crash = worth[rows, :, np.minimum(laid.quads, worth.shape[2] - 1), 0].T.astype(np.float64)
-        otherwise = (values - crash * with_crash) / np.maximum(1.0 - crash, 1e-9)
-        likely = np.minimum(crash * self._passed(views), 1.0)
-        found: Floats = likely * with_crash + (1.0 - likely) * otherwise
+        worth = worth[rows, :, np.minimum(laid.quads, worth.shape[2] - 1)]
+        found: Floats = np.einsum("rl,rol->or", likely, worth.astype(np.float64))
         return found
-
-    def _passed(self, views: ViewBatch) -> Floats:
-        """How much likelier a crash is since others have passed, who would with a crash anyway: float64 (n,)."""
-        others = clockwise(views.seat, self.rules.players)[:, 1:]
-        passed = np.take_along_axis(views.calls, others, axis=1) == 0
-        calls = self.table.calls[self._contexts.situations(views)]
-        likelier: Floats = np.where(passed, 1.0 / np.maximum(1.0 - calls, 0.5), 1.0).prod(axis=1)
-        return likelier
 
     def values(self, views: ViewBatch, found: CandidateBatch) -> Floats:
         """Return what arrangements are worth: float64 (options, m); two options, pass and call, where crashes are called.

@@ -21,7 +21,8 @@ weak hand at three positions make a strong one at the fourth. ``pair_same`` says
 neighbouring positions than another. Both are told apart by the stage of the game too (`solver_situations.stages_of`): first
 all situations of the first stage, then those of the next.
 
-**The exchange and the call.** ``keeps`` says how often others keep their hand, ``calls`` how often they call a crash;
+**The exchange and the call.** ``keeps`` says how often others keep their hand, ``calls`` how often they call a crash, by the
+positions that they then win (told apart by the stage too);
 ``exchange_win`` and ``exchange_points``, what exchanging is worth at even scores by the hand that one gives up, linear in
 the same features of it.
 
@@ -73,7 +74,7 @@ __all__ = [
     "solver_options",
 ]
 
-SOLVER_TABLE_FORMAT = 5
+SOLVER_TABLE_FORMAT = 6
 NUM_RANKS, NUM_SUITS, NUM_RUNS = 13, 4, 12
 NUM_FEATURES = 3 * NUM_RANKS + (NUM_SUITS + 1) + NUM_RANKS + 2 * NUM_RUNS + NUM_RANKS + NUM_SUITS
 """How many figures tell what a player knows of the pack (`_kernels_solver_cards.card_features`)."""
@@ -158,7 +159,8 @@ class SolverTable:
         equity: winning chances by score.
         keeps: float64 (players, states), how often a hand is kept, by how many others have kept theirs before, and by the
             state of who is asked, as `needs_states` numbers them; 0 without exchange.
-        calls: float64 (situations, others), how often others call a crash at even scores; 0 where nobody does.
+        calls: float64 (stages * situations, others, hands + 1), how often others call a crash who then win none, one, ...
+            of the positions; 0 where nobody may.
         exchange_win, exchange_points: float64 (situations, 1 + features), what exchanging is worth at even scores, in win
             share and in points: a constant and the weight of each feature of the hand given up; 0 where one has not
             exchanged.
@@ -359,7 +361,7 @@ def _check_shapes(table: SolverTable) -> None:
     a, d, k = (array.shape[-1] for array in (table.by_score, table.card_axes, table.card_basis))
     wanted = {
         "keeps": (rules.players, states),
-        "calls": (situations, rules.players - 1),
+        "calls": (NUM_STAGES * situations, rules.players - 1, hands + 1),
         "exchange_win": (situations, 1 + NUM_FEATURES),
         "exchange_points": (situations, 1 + NUM_FEATURES),
         "card_means": (situations, NUM_FEATURES),

@@ -39,7 +39,7 @@ def random_table(rules: CrashRules, seed: int = 0) -> SolverTable:
     return SolverTable(
         options=solver_options(rules),
         equity=EquityTable.known(rules, shares),
-        calls=generator.uniform(0.0, 0.2, (situations, rules.players - 1)) * rules.has_calls,
+        calls=generator.uniform(0.0, 0.2, (NUM_STAGES * situations, rules.players - 1, hands + 1)) * rules.has_calls,
         keeps=generator.uniform(0.2, 0.6, (rules.players, numbers)) * rules.has_exchange,
         exchange_win=generator.normal(0.0, 0.01, (situations, 1 + NUM_FEATURES)) * rules.has_exchange,
         exchange_points=generator.normal(0.0, 0.1, (situations, 1 + NUM_FEATURES)) * rules.has_exchange,

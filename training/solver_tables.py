@@ -30,7 +30,7 @@ from ..agents.percentile_table import find_table, shares_of
 from ..agents.protocol import Agent
 from ..agents.solver_contexts import Objective
 from ..agents.solver_fast import SolverFastPolicy
-from ..agents.solver_situations import NUM_STAGES, clockwise, keepers, num_situations
+from ..agents.solver_situations import NUM_STAGES, keepers
 from ..agents.solver_table import (
     NUM_FEATURES,
     OF_BASE,
@@ -43,6 +43,7 @@ from ..agents.solver_table import (
     solver_options,
 )
 from ..envs.crash.rules import CrashRules
+from .call_fit import call_chances
 from .equity import COARSE_TIMES, MOST_ASKED, solve_equity
 from .exchange_fit import ExchangeSample, exchange_situations, exchange_worth
 from .files import write_whole
@@ -121,12 +122,13 @@ def make_solver_table(
             near_end = _late_scores(rules, cap, max(1, deals_each // _LATE))
             late = survey(policy, rules, near_end, seed=branch, threads=threads)
         table, explained = with_known_cards(table, rules, at_even, late, step)
-        table = replace(table, calls=table.calls + step * (_calls(rules, at_even) - table.calls))
         report(3 * iteration + 2, steps, "what known cards say")
         policy = SolverFastPolicy(rules, table, threads=threads)
         scores = np.repeat(_even_scores(rules, cap), rounds_each, axis=0)
         everywhere = survey(policy, rules, scores, seed=branch + 1, threads=threads)
         table, more = _with_scores(table, rules, everywhere, step)
+        calls = call_chances(rules, [at_even, everywhere])
+        table = replace(table, calls=table.calls + step * (calls - table.calls))
         report(3 * iteration + 3, steps, "what is laid at each score")
         equity = _equity(
             SolverFastPolicy(rules, table), rules, rounds=rounds_each, seed=branch + 2, coarse=COARSE_TIMES * last
@@ -164,7 +166,7 @@ def _first_table(rules: CrashRules, *, cap: int, rounds: int, seed: int) -> Solv
         options=solver_options(rules),
         equity=_equity(Percentile(), rules, rounds=rounds, seed=seed),
         keeps=np.full((rules.players, states), _KEEPS if rules.has_exchange else 0.0),
-        calls=np.zeros((situations, rules.players - 1)),
+        calls=np.zeros((NUM_STAGES * situations, rules.players - 1, rules.hands + 1)),
         exchange_win=np.zeros((situations, 1 + NUM_FEATURES)),
         exchange_points=np.zeros((situations, 1 + NUM_FEATURES)),
         below=below if rules.has_exchange else below[:, :1],
@@ -241,21 +243,6 @@ def _keeps(rules: CrashRules, seen: Survey, states: Ints, count: int) -> Floats:
         asked_there = np.bincount(states[some], minlength=count)
         kept_there = np.bincount(states[some & kept], minlength=count)
         found[number] = (kept_there + _USUALLY * usual) / (asked_there + _USUALLY)
-    return found
-
-
-def _calls(rules: CrashRules, seen: Survey) -> Floats:
-    """How often others called a crash, by the situation of who sees it: (situations, others)."""
-    n = rules.players
-    found = np.zeros((num_situations(rules), n - 1))
-    if not rules.has_calls:
-        return found
-    where = seen.situations(rules)
-    for situation in range(len(found)):
-        rows, seats = np.nonzero(where == situation)
-        calls = seen.calls[rows[:, None], clockwise(seats, n)[:, 1:]]
-        asked = np.maximum((calls >= 0).sum(axis=0), 1)
-        found[situation] = (calls == 1).sum(axis=0) / asked
     return found
 
 

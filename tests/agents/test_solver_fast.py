@@ -144,56 +144,62 @@ def slow_others(view: PlayerView, table: SolverTable, chances: np.ndarray) -> li
     return follows
 
 
+def slow_call_chance(view: PlayerView, table: SolverTable, other: int, outcome: tuple[int, ...]) -> float:
+    """The chance that another seat calls, by the positions that it wins."""
+    where = (other - view.seat) % view.rules.players - 1
+    return float(table.calls[joint_row_of(view, table), where, outcome.count(other)])
+
+
 def slow_value(
-    view: PlayerView,
-    table: SolverTable,
-    strengths: list[int],
-    quads: int,
-    *,
-    called: bool,
-    points: bool,
-    likelier: float = 1.0,
+    view: PlayerView, table: SolverTable, strengths: list[int], quads: int, *, called: bool, points: bool
 ) -> float:
     """The value by enumerating what each opponent lays at each position, each outcome settled by `settle_round`.
 
-    A crash is as much likelier as told.
+    Outcomes are as likely as what was called and passed makes them; those who are still to be asked may call, one of them.
     """
     rules, n, me = view.rules, view.rules.players, view.seat
     per_hand = [slow_winners(view, table, hand, strengths[hand]) for hand in range(rules.hands)]
-    total = 0.0
+    total = likely = 0.0
     seats = [*((me + j) % n for j in range(n)), -1]
     chances = np.array([[winners[seat] for seat in seats] for winners in per_hand])
     own_wins = slow_own_wins(view, table, chances[:, 0].tolist())
     others = slow_others(view, table, chances)
-    crash = own_wins[(True,) * rules.hands]
-    likelier = min(likelier, 1 / max(crash, 1e-12))
-    for won in own_wins:
-        own_wins[won] *= likelier if all(won) else (1 - likelier * crash) / max(1 - crash, 1e-12)
     order = [(view.dealer + 1 + place) % n for place in range(n)]
     calls = [called if seat == me else bool(view.calls[seat]) for seat in range(n)]
+    unheard = [seat for seat in range(n) if rules.has_calls and seat != me and view.calls[seat] is None]
     for outcome in product(seats, repeat=rules.hands):
         digits = [seats.index(winner) for winner in outcome]
         chance = own_wins[tuple(digit == 0 for digit in digits)]
         for follow, before, after in zip(others, [0, *digits], digits, strict=False):
             chance *= follow[before, after - 1] if after else 1.0
+        for seat in range(n):
+            if seat != me and view.calls[seat] is not None:
+                calling = slow_call_chance(view, table, seat, outcome)
+                chance *= calling if view.calls[seat] else 1.0 - calling
         rows = [[1 if winner == seat else 0 for winner in outcome] for seat in range(n)]
-        settled = settle_round(
-            rules,
-            strengths=rows,
-            quads=[quads if seat == me else 0 for seat in range(n)],
-            called=calls,
-            scores=view.scores,
-            order=order,
-        )
-        own = settled.round_points
-        if points:
-            worth = own[me] - (sum(own) - own[me]) / (n - 1)
-        elif settled.result is not None:
-            worth = settled.result.win_share(me)
-        else:
-            worth = table.equity.shares_at(np.array([settled.scores]), np.array([(view.dealer + 1) % n]))[0, me]
-        total += worth * chance
-    return total
+
+        def worth(*more: int, rows: list[list[int]] = rows) -> float:
+            settled = settle_round(
+                rules,
+                strengths=rows,
+                quads=[quads if seat == me else 0 for seat in range(n)],
+                called=[calls[seat] or seat in more for seat in range(n)],
+                scores=view.scores,
+                order=order,
+            )
+            own = settled.round_points
+            if points:
+                return own[me] - (sum(own) - own[me]) / (n - 1)
+            if settled.result is not None:
+                return settled.result.win_share(me)
+            dealers = np.array([(view.dealer + 1) % n])
+            return float(table.equity.shares_at(np.array([settled.scores]), dealers)[0, me])
+
+        usual = worth()
+        more = sum(slow_call_chance(view, table, seat, outcome) * (worth(seat) - usual) for seat in unheard)
+        total += chance * (usual + more)
+        likely += chance
+    return total / likely
 
 
 def arranging_views(rules: CrashRules, count: int) -> list[PlayerView]:
@@ -261,43 +267,33 @@ def test_values_are_means_of_outcomes_over_chances(rules: CrashRules) -> None:
 
 @pytest.mark.parametrize("rules", [RULES[3], RULES[4]], ids=str)
 def test_a_crash_is_called_where_it_is_worth_more(rules: CrashRules) -> None:
-    """Each of those who passed before makes it likelier, since who would crash calls."""
+    """What others say counts: whoever called is likely to win all, and whoever passed is not."""
     table = random_table(rules, seed=8)
-    table = replace(table, calls=np.full_like(table.calls, 0.45))
-    policy = SolverFastPolicy(rules, table)
+    calls = np.broadcast_to(np.linspace(0.01, 0.99, rules.hands + 1) ** 2, table.calls.shape)
+    policy = SolverFastPolicy(rules, replace(table, calls=calls))
     views = []
-    for seed in range(60):
+    for seed in range(40):
         game = Game(rules, seed=seed, scores=[seed % rules.target] * rules.players)
         while game.phase is not Phase.CALL:
             seat = game.pending[0]
             exchanging = game.phase is Phase.EXCHANGE
             game.step(game.layout.keep if exchanging else int(game.undominated(seat).partitions[-1]), seat)
-        for _ in range(seed % rules.players):
-            game.step(game.layout.pass_)
+        for asked in range(seed % rules.players):
+            game.step(game.layout.call if (seed + asked) % 5 == 0 else game.layout.pass_)
         views.append(view_of(game, game.pending[0]))
     batch = ViewBatch.of(views)
-    called = policy.call_many(batch, rng())
-    matters = False
+    values, called = policy.call_values(batch), policy.call_many(batch, rng())
+    unheard = policy.call_values(ViewBatch.of([replace(view, calls=(None,) * rules.players) for view in views]))
     for row, view in enumerate(views):
         laid = candidates_of(int(view.laid or 0), view.cards, rules)
         strengths = laid_strengths(batch.select(np.array([row])))[0].tolist()
-        likelier = 1.0
-        for other in range(1, rules.players):
-            if view.calls[(view.seat + other) % rules.players] is False:
-                likelier /= 1 - table.calls[situation_of(view), other - 1]
-        gains = []
-        for times in (1.0, likelier):
-            passing, calling = (
-                slow_value(view, table, strengths, int(laid.quads[0]), called=option, points=False, likelier=times)
-                for option in (False, True)
-            )
-            gains.append(calling - passing)
-        if abs(gains[1]) > 1e-5:
-            assert called[row] == (gains[1] > 0)
-        matters |= (gains[0] > 0) != (gains[1] > 0)
+        for option, value in enumerate(values[:, row]):
+            expected = slow_value(view, policy.table, strengths, int(laid.quads[0]), called=option == 1, points=False)
+            assert value == pytest.approx(expected, abs=2e-6)
+    assert called.tolist() == (values[1] > values[0]).tolist()
     assert called.any()
     assert not called.all()
-    assert matters
+    assert np.abs(values - unheard).max() > 0.01
 
 
 def test_known_cards_move_the_chances() -> None:

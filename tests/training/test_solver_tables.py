@@ -30,7 +30,7 @@ from prial.training.percentile_tables import table_command
 from prial.training.solver_cards import curves, with_known_cards
 from prial.training.solver_sizes import SHIPPED_SIZES, SolverSizes, solver_command, standard_solver_rules
 from prial.training.solver_survey import Survey, survey
-from prial.training.solver_tables import _calls, _late_scores, _with_scores, make_solver_table, write_solver_table
+from prial.training.solver_tables import _late_scores, _with_scores, make_solver_table, write_solver_table
 from solver_samples import moved_by_cards
 
 # Six cards and two hands: rounds are cheap, and there is a percentile table only for what ships, so the rules are bga's.
@@ -147,21 +147,6 @@ def test_a_crash_is_as_likely_as_the_shipped_table_says(scores: tuple[int, int])
     assert expected.mean() == pytest.approx(crashes.mean(), abs=0.008)
     unlikely = (expected > 0.01) & (expected < 0.1)
     assert expected[unlikely].mean() == pytest.approx(crashes[unlikely].mean(), rel=0.25)
-
-
-def test_calls_are_counted_by_situation() -> None:
-    rules = CrashRules.preset("traditional", players=2, crash_call="required")
-    seen = survey(agents.make("percentile"), rules, np.zeros((3000, 2), int), seed=2)
-    found = _calls(rules, seen)
-    called = {one: [0, 0] for one in range(4)}
-    for choices, calls in zip(seen.exchanges.tolist(), seen.calls.tolist(), strict=True):
-        for seat in range(2):
-            counts = called[2 * choices[seat] + choices[1 - seat]]
-            counts[0] += calls[1 - seat] == 1
-            counts[1] += calls[1 - seat] >= 0
-    assert found[:, 0].tolist() == pytest.approx([some / every for some, every in called.values()])
-    assert (found > 0).all()
-    assert (_calls(CrashRules.preset("bga", players=2), seen) == 0).all()
 
 
 def _all_states(seen: object, rules: CrashRules, cap: int) -> object:
