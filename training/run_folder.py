@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import yaml
+from filelock import FileLock, Timeout
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, tensor
@@ -184,19 +185,37 @@ class RunFolder:
         """Note in run.yaml that the run goes on, and how the body ends: `finished`, `stopped` (Ctrl-C) or `failed`.
 
         Raises:
+            RunError: another process trains in this folder; nothing has been written.
             KeyboardInterrupt: Ctrl-C, also where a compiled kernel made an error of its own of it.
         """
-        self._set_status("running")
+        with self._held():
+            self._set_status("running")
+            try:
+                yield
+            except BaseException as error:
+                stopped = ctrl_c_behind(error)
+                with suppress(OSError, RunError):  # the error itself is worth more than the note of it
+                    self._set_status("stopped" if stopped else "failed")
+                if stopped and not isinstance(error, KeyboardInterrupt):
+                    raise KeyboardInterrupt from None
+                raise
+            self._set_status("finished")
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Keep the folder from others while the body runs; a lock ends with its process, however that ends."""
+        lock = FileLock(self.path / ".lock", timeout=0)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise RunError(f"another process trains in {str(self.path)!r}; wait for it, or stop it first") from None
+        except NotImplementedError:  # a network's file system without locks
+            yield
+            return
         try:
             yield
-        except BaseException as error:
-            stopped = ctrl_c_behind(error)
-            with suppress(OSError, RunError):  # the error itself is worth more than the note of it
-                self._set_status("stopped" if stopped else "failed")
-            if stopped and not isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt from None
-            raise
-        self._set_status("finished")
+        finally:
+            lock.release()
 
     def _set_status(self, status: str) -> None:
         self._write_about({**self.about(), "status": status})

@@ -102,6 +102,16 @@ def test_tensors_that_are_damaged_missing_or_of_another_shape_are_named(
     assert "there is no intact checkpoint beside it" in fails(run, config)
 
 
+def test_two_do_not_train_in_one_folder_at_once(run: Path, config: PPOConfig) -> None:
+    folder = RunFolder(run)
+    with folder.going():
+        before = (run / "run.yaml").read_bytes()
+        said = fails(run, config, export=False)
+        assert (run / "run.yaml").read_bytes() == before
+    assert said == f"another process trains in {str(run)!r}; wait for it, or stop it first"
+    assert train_ppo(config, run, resume=True) == run
+
+
 def test_strays_are_left_alone(run: Path, config: PPOConfig) -> None:
     (run / "checkpoints" / "step-zzz").mkdir()
     (run / "checkpoints" / "step-0000000099").write_text("a file")
