@@ -18,28 +18,45 @@ _SCALINGS = 4  # until both keep their shares to about a hundredth
 
 
 @kernel(nogil=True)
-def settle_leaves(r: Any, quads: Any, calls: Any, scores: Any, dealer: Any, points: Any, after: Any, won: Any) -> None:
-    """Settle every leaf: a round's points int64 (leaves, players), scores after it, and who wins the game (0 or 1).
+def leaf_worths(
+    r: Any, quads: Any, calls: Any, scores: Any, dealer: Any, shares: Any, ordered: Any, for_points: Any, worths: Any
+) -> None:
+    """Settle every leaf and write what it is worth to oneself: float64 (leaves,).
 
     Args:
         r: the rules, `Numbers`.
         quads, calls, scores: (players,), relative seats.
         dealer: relative seat.
+        shares: winning chances as `EquityTable.dense` has them, flat, float64.
+        ordered: whether these depend on the turn order.
+        for_points: the round's margin instead of the share of the win.
     """
-    base = r.players + 1
+    n, base = r.players, r.players + 1
     winners = np.empty(_MOST_HANDS, np.int64)
-    played, now, wins = np.empty(r.players, np.int64), np.empty(r.players, np.int64), np.empty(r.players, np.int8)
-    for leaf in range(len(points)):
+    played, now, wins = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int8)
+    first = (dealer + 2) % n if ordered else 0  # of the next round, at its dealer's left; without an order, oneself
+    for leaf in range(len(worths)):
         rest = leaf
         for hand in range(r.hands - 1, -1, -1):
             digit = rest % base
-            winners[hand] = -1 if digit == r.players else digit
+            winners[hand] = -1 if digit == n else digit
             rest //= base
         reason, _ = settle_winners(r, winners, quads, calls, scores, dealer, played, now, wins)
-        for seat in range(r.players):
-            points[leaf, seat] = played[seat] - scores[seat]
-            after[leaf, seat] = now[seat]
-            won[leaf, seat] = 0 if reason == NO_REASON else wins[seat]
+        if for_points:
+            others = 0
+            for seat in range(1, n):
+                others += played[seat] - scores[seat]
+            worths[leaf] = played[0] - scores[0] - others / (n - 1)
+        elif reason != NO_REASON:
+            shared = 0
+            for seat in range(n):
+                shared += wins[seat]
+            worths[leaf] = wins[0] / max(shared, 1)
+        else:
+            at = (n - first) % n  # the own place
+            for seat in range(n):
+                at = at * r.target + now[(first + seat) % n]
+            worths[leaf] = shares[at]
 
 
 @kernel(nogil=True, makes_arrays=False)

@@ -24,7 +24,8 @@ __all__ = ["Contexts", "Kept", "Objective"]
 
 Objective = Literal["win", "points"]
 Floats = npt.NDArray[np.float64]
-_MOST_OPPONENTS, _MOST_STAKES = 2_000, 20_000
+_MOST_OPPONENTS = 2_000
+_STAKES_MEMORY = 1 << 26  # bytes
 _RARE = 1e-6  # no call, and no pass, is out of the question
 
 
@@ -40,24 +41,36 @@ class Kept:
         self._make = make
         self._most = most
         self._rows: dict[tuple[int, ...], int] = {}
-        self._made: list[tuple[npt.NDArray[Any], ...]] = []
-        self.columns: tuple[npt.NDArray[Any], ...] = ()
+        self._kept: tuple[
+            npt.NDArray[Any], ...
+        ] = ()  # twice as long whenever full, so that a row is copied twice at most
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays, a row for each key."""
+        return tuple(column[: len(self._rows)] for column in self._kept)
 
     def rows_of(self, keys: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the row of each key in `columns`: int64 (n,), for keys (n, length)."""
         different, inverse = np.unique(keys, axis=0, return_inverse=True)
         wanted = [tuple(key) for key in different.tolist()]
-        if len(self._rows) + len(wanted) > self._most:
-            self._rows, self._made = {}, []
-        before = len(self._made)
-        for key in wanted:
-            if key not in self._rows:
-                self._rows[key] = len(self._made)
-                self._made.append(self._make(key))
-        if len(self._made) != before or not self.columns:
-            self.columns = tuple(np.stack(column) for column in zip(*self._made, strict=True))
+        new = [key for key in wanted if key not in self._rows]
+        if len(self._rows) + len(new) > self._most:
+            self._rows, new = {}, wanted
+        for key in new:
+            self._add(key)
         found: npt.NDArray[np.int64] = np.array([self._rows[key] for key in wanted], np.int64)[inverse.reshape(-1)]
         return found
+
+    def _add(self, key: tuple[int, ...]) -> None:
+        made, row = self._make(key), len(self._rows)
+        if not self._kept:
+            self._kept = tuple(np.empty((1, *one.shape), one.dtype) for one in made)
+        if row == len(self._kept[0]):
+            self._kept = tuple(np.concatenate([column, np.empty_like(column)]) for column in self._kept)
+        for column, one in zip(self._kept, made, strict=True):
+            column[row] = one
+        self._rows[key] = row
 
 
 class Contexts:
@@ -84,10 +97,12 @@ class Contexts:
         self._table = table
         self._objective = objective
         self._numbers = rules_numbers(rules, one_round=False, autoreset=False)
+        self._shares = table.equity.dense().reshape(-1)
+        self._num_leaves = (rules.players + 1) ** rules.hands
         in_order = table.equity.ordered or rules.has_calls or (rules.finish == "immediate" and rules.quads_bonus > 0)
         self._dealer_counts = in_order
         self.opponents = Kept(self._faced, most=_MOST_OPPONENTS)
-        self.stakes = Kept(self._stakes, most=_MOST_STAKES)
+        self.stakes = Kept(self._stakes, most=_STAKES_MEMORY // (4 * self._num_leaves * (1 + rules.has_calls)))
 
     def situations(self, views: ViewBatch) -> npt.NDArray[np.int64]:
         """Return each view's situation: int64 (n,)."""
@@ -115,7 +130,7 @@ class Contexts:
     def heard(self, views: ViewBatch) -> Floats:
         """Return how likely others would have called and passed as they did, had each outcome come: float64 (n, leaves)."""
         rules, rows = self.rules, self.joint_rows(views)
-        likely = np.ones((len(views), (rules.players + 1) ** rules.hands))
+        likely = np.ones((len(views), self._num_leaves))
         said = np.take_along_axis(views.calls, clockwise(views.seat, rules.players)[:, 1:], axis=1)
         for other, won in enumerate(_won(rules)):
             (some,) = np.nonzero(said[:, other] >= 0)
@@ -158,36 +173,15 @@ class Contexts:
         """Value of every leaf after such calls, by own quads: float64 (quads, leaves)."""
         from . import _kernels_solver as kernels
 
-        rules, n = self.rules, self.rules.players
+        rules = self.rules
         most = (3 * rules.hands) // 4 + 1 if rules.quads_bonus else 1
-        count = (n + 1) ** rules.hands
-        rows = []
-        for own_quads in range(most):
-            quads = np.array([own_quads] + [0] * (n - 1), np.int64)
-            points, after = np.empty((count, n), np.int64), np.empty((count, n), np.int64)
-            won = np.empty((count, n), np.int64)
-            before = np.array(scores, np.int64)
-            kernels.settle_leaves(self._numbers, quads, calls, before, dealer, points, after, won)
-            rows.append(self._worth(points, after, won, dealer))
-        return np.array(rows)
-
-    def _worth(
-        self,
-        points: npt.NDArray[np.int64],
-        after: npt.NDArray[np.int64],
-        won: npt.NDArray[np.int64],
-        dealer: int,
-    ) -> Floats:
-        n = self.rules.players
-        if self._objective == "points":
-            margin: Floats = points[:, 0] - (points.sum(axis=1) - points[:, 0]) / (n - 1)
-            return margin
-        winners = won.sum(axis=1)
-        worth: Floats = won[:, 0] / np.maximum(winners, 1)
-        going_on = np.flatnonzero(winners == 0)
-        next_dealer = np.full(len(going_on), (dealer + 1) % n)
-        worth[going_on] = self._table.equity.shares_at(after[going_on], next_dealer)[:, 0]
-        return worth
+        worths = np.empty((most, self._num_leaves))
+        before, ordered = np.array(scores, np.int64), self._table.equity.ordered
+        for own_quads, worth in enumerate(worths):
+            quads = np.array([own_quads] + [0] * (rules.players - 1), np.int64)
+            valued = self._shares, ordered, self._objective == "points"
+            kernels.leaf_worths(self._numbers, quads, calls, before, dealer, *valued, worth)
+        return worths
 
 
 @cache

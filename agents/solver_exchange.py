@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,11 +28,21 @@ from .solver_contexts import Objective
 from .solver_situations import clockwise, situations_of
 from .solver_table import NUM_FEATURES, SolverTable, needs_states
 
-__all__ = ["Exchanging", "best_values", "placed", "sample_hands"]
+__all__ = ["Exchanging", "ValuesAtPlaces", "best_of", "best_values", "placed", "sample_hands"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Values = Callable[[ViewBatch, CandidateBatch], Floats]
+
+
+class ValuesAtPlaces(Protocol):
+    """Values of arrangements, as `SolverFastPolicy.values`."""
+
+    def __call__(self, views: ViewBatch, found: CandidateBatch, *, places: Floats | None = None) -> Floats:
+        """Return them: float64 (options, m)."""
+        ...
+
+
 _DEALT, _SAMPLE = 6144, 192
 _KEPT, _EXCHANGED, _UNKNOWN = 0, 1, -1
 
@@ -42,7 +53,8 @@ class Exchanging:
     Args:
         rules: the rules; they have an exchange.
         table: what is known of them.
-        values: of arrangements, (options, m), as `SolverFastPolicy.values`.
+        values: of arrangements.
+        places: of known cards, as `SolverFastPolicy.places`.
         objective: what these values are.
 
     Raises:
@@ -52,7 +64,8 @@ class Exchanging:
     >>> from .solver_table import find_solver_table
     >>> rules = CrashRules.preset("bga")
     >>> table = find_solver_table(rules)
-    >>> exchanging = Exchanging(rules, table, SolverFastPolicy(rules, table).values)
+    >>> policy = SolverFastPolicy(rules, table)
+    >>> exchanging = Exchanging(rules, table, policy.values, policy.places)
     >>> views = exchanging.samples.select(np.arange(3))
     >>> exchanging.exchanging(views).shape
     (3,)
@@ -62,14 +75,24 @@ class Exchanging:
         given_up: hands that might have been given up for them, int8 (n, cards).
     """
 
-    def __init__(self, rules: CrashRules, table: SolverTable, values: Values, *, objective: Objective = "win") -> None:
+    def __init__(
+        self,
+        rules: CrashRules,
+        table: SolverTable,
+        values: ValuesAtPlaces,
+        places: Callable[[ViewBatch], Floats],
+        *,
+        objective: Objective = "win",
+    ) -> None:
         self.rules = rules
         self._values = values
+        self._places_of = places
         self._keeps = table.keeps
         self._cap = table.cap
         self._weights = table.exchange_win if objective == "win" else table.exchange_points
         self._lines: dict[tuple[int, ...], tuple[float, float]] = {}
         self._at_even: dict[tuple[int, ...], Floats] = {}
+        self._places: dict[tuple[int, ...], Floats] = {}
         counts, (views, given_up) = find_table(rules), sample_hands(rules, _DEALT)
         found = views.undominated()
         plain = arrangement_values(found, counts.win_chances(), rules=rules, weight=crash_weight(rules))
@@ -77,6 +100,7 @@ class Exchanging:
         # Evenly spaced by what they are worth to `percentile`: few stand for many.
         some = np.argsort(best, kind="stable")[_DEALT // _SAMPLE // 2 :: _DEALT // _SAMPLE]
         self.samples, self.given_up = views.select(some), given_up[some]
+        self._found = self.samples.undominated()
 
     def choose(self, views: ViewBatch) -> Choices:
         """Return whether to exchange: bool (n,)."""
@@ -185,7 +209,11 @@ class Exchanging:
 
     def _knowing(self, dealer: int, scores: tuple[int, ...], said: tuple[int, ...]) -> Floats:
         """Value of each sample hand where another was given up for it: float64 (n,)."""
-        return best_values(replace(placed(self.samples, dealer, scores, said), given_up=self.given_up), self._values)
+        views, found = replace(placed(self.samples, dealer, scores, said), given_up=self.given_up), self._found
+        places = self._places.get((dealer, *said))
+        if places is None:
+            places = self._places[(dealer, *said)] = self._places_of(views)
+        return best_of(found, self._values(views, found, places=places))
 
 
 def best_values(views: ViewBatch, values: Values) -> Floats:
@@ -196,7 +224,17 @@ def best_values(views: ViewBatch, values: Values) -> Floats:
         values: of arrangements, (options, m), as `SolverFastPolicy.values`.
     """
     found = views.undominated()
-    best: Floats = np.maximum.reduceat(values(views, found).max(axis=0), found.offsets[:-1])
+    return best_of(found, values(views, found))
+
+
+def best_of(found: CandidateBatch, values: Floats) -> Floats:
+    """Return the highest value of each view's arrangements: float64 (n,).
+
+    Args:
+        found: the arrangements.
+        values: of them, float64 (options, m).
+    """
+    best: Floats = np.maximum.reduceat(values.max(axis=0), found.offsets[:-1])
     return best
 
 

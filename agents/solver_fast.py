@@ -51,7 +51,9 @@ class SolverFastPolicy(BaseAgent):
         self.table = table
         self._contexts = Contexts(rules, table, objective=objective)
         self._threads = threads
-        self._exchanging = Exchanging(rules, table, self.values, objective=objective) if rules.has_exchange else None
+        self._exchanging = (
+            Exchanging(rules, table, self.values, self.places, objective=objective) if rules.has_exchange else None
+        )
 
     def arrange_many(self, views: ViewBatch, rng: np.random.Generator) -> Actions:  # noqa: ARG002 (no chance)
         """Return the arrangement worth most, the first of equals: int32 (n,)."""
@@ -84,12 +86,13 @@ class SolverFastPolicy(BaseAgent):
         found: Floats = np.einsum("rl,rol->or", likely, worth.astype(np.float64))
         return found
 
-    def values(self, views: ViewBatch, found: CandidateBatch) -> Floats:
+    def values(self, views: ViewBatch, found: CandidateBatch, *, places: Floats | None = None) -> Floats:
         """Return what arrangements are worth: float64 (options, m); two options, pass and call, where crashes are called.
 
         Args:
             views: whose decisions.
             found: arrangements of each view's cards.
+            places: what `places` returns for the views, if it is known already.
         """
         from . import _kernels_solver as kernels
 
@@ -103,7 +106,7 @@ class SolverFastPolicy(BaseAgent):
             found.quads,
             faced,
             stakes,
-            self._places(views),
+            self.places(views) if places is None else places,
             all_below,
             alone,
             self.table.card_basis,
@@ -138,7 +141,7 @@ class SolverFastPolicy(BaseAgent):
             found.offsets,
             found.strengths,
             faced,
-            self._places(views),
+            self.places(views),
             *self._contexts.opponents.columns,
             self.table.card_basis,
             chances,
@@ -174,8 +177,11 @@ class SolverFastPolicy(BaseAgent):
         worth: npt.NDArray[np.float32] = leaves[stakes]
         return worth
 
-    def _places(self, views: ViewBatch) -> Floats:
-        """Where the known cards lie among the directions of the table: float64 (n, k)."""
+    def places(self, views: ViewBatch) -> Floats:
+        """Return where the known cards lie among the directions of the table: float64 (n, k).
+
+        They depend on the cards and on what was said in the exchange, not on the score.
+        """
         from . import _kernels_solver_cards as kernels
 
         table, size, threads = self.table, len(views), self._threads
