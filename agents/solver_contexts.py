@@ -8,7 +8,6 @@ exchange) and on the stakes (the scores, the dealer, and who has called or may s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -41,9 +40,8 @@ class Kept:
         self._make = make
         self._most = most
         self._rows: dict[tuple[int, ...], int] = {}
-        self._kept: tuple[
-            npt.NDArray[Any], ...
-        ] = ()  # twice as long whenever full, so that a row is copied twice at most
+        # Twice as long whenever full, so that few rows are copied.
+        self._kept: tuple[npt.NDArray[Any], ...] = ()
 
     @property
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
@@ -98,11 +96,13 @@ class Contexts:
         self._objective = objective
         self._numbers = rules_numbers(rules, one_round=False, autoreset=False)
         self._shares = table.equity.dense().reshape(-1)
-        self._num_leaves = (rules.players + 1) ** rules.hands
+        self._won = _positions_won(rules)
+        self._most_quads = (3 * rules.hands) // 4 if rules.quads_bonus else 0
         in_order = table.equity.ordered or rules.has_calls or (rules.finish == "immediate" and rules.quads_bonus > 0)
         self._dealer_counts = in_order
         self.opponents = Kept(self._faced, most=_MOST_OPPONENTS)
-        self.stakes = Kept(self._stakes, most=_STAKES_MEMORY // (4 * self._num_leaves * (1 + rules.has_calls)))
+        row = np.dtype(np.float32).itemsize * (1 + rules.has_calls) * (1 + self._most_quads) * self._won.shape[1]
+        self.stakes = Kept(self._stakes, most=_STAKES_MEMORY // row)
 
     def situations(self, views: ViewBatch) -> npt.NDArray[np.int64]:
         """Return each view's situation: int64 (n,)."""
@@ -130,9 +130,9 @@ class Contexts:
     def heard(self, views: ViewBatch) -> Floats:
         """Return how likely others would have called and passed as they did, had each outcome come: float64 (n, leaves)."""
         rules, rows = self.rules, self.joint_rows(views)
-        likely = np.ones((len(views), self._num_leaves))
+        likely = np.ones((len(views), self._won.shape[1]))
         said = np.take_along_axis(views.calls, clockwise(views.seat, rules.players)[:, 1:], axis=1)
-        for other, won in enumerate(_won(rules)):
+        for other, won in enumerate(self._won):
             (some,) = np.nonzero(said[:, other] >= 0)
             calls = np.clip(self._table.calls[rows[some], other], _RARE, 1.0 - _RARE)[:, won]
             likely[some] *= np.where(said[some, other, None] == 1, calls, 1.0 - calls)
@@ -160,7 +160,7 @@ class Contexts:
             calls = np.array([own, *(one == 1 for one in heard)], np.int8)
             usual = worth = self._leaves(scores, dealer, calls)
             # Those still to be asked: each may call, alone. Two are hardly ever sure of the same crash.
-            for other, won in enumerate(_won(self.rules)):
+            for other, won in enumerate(self._won):
                 if heard[other] < 0:
                     calling = calls.copy()
                     calling[other + 1] = 1
@@ -173,19 +173,16 @@ class Contexts:
         """Value of every leaf after such calls, by own quads: float64 (quads, leaves)."""
         from . import _kernels_solver as kernels
 
-        rules = self.rules
-        most = (3 * rules.hands) // 4 + 1 if rules.quads_bonus else 1
-        worths = np.empty((most, self._num_leaves))
+        worths = np.empty((1 + self._most_quads, self._won.shape[1]))
         before, ordered = np.array(scores, np.int64), self._table.equity.ordered
         for own_quads, worth in enumerate(worths):
-            quads = np.array([own_quads] + [0] * (rules.players - 1), np.int64)
+            quads = np.array([own_quads] + [0] * (self.rules.players - 1), np.int64)
             valued = self._shares, ordered, self._objective == "points"
             kernels.leaf_worths(self._numbers, quads, calls, before, dealer, *valued, worth)
         return worths
 
 
-@cache
-def _won(rules: CrashRules) -> npt.NDArray[np.int64]:
+def _positions_won(rules: CrashRules) -> npt.NDArray[np.int64]:
     """How many positions each of the others wins in every leaf: int64 (others, leaves)."""
     digits = np.indices((rules.players + 1,) * rules.hands).reshape(rules.hands, -1)
     won: npt.NDArray[np.int64] = (digits == np.arange(1, rules.players)[:, None, None]).sum(axis=1)
