@@ -34,9 +34,11 @@ DEFAULT_WORLDS = 384
 
 _RESOLVE = 0.0  # what is known already is caution enough
 _APART = 2.0  # standard errors that settle a decision
-_KNOWN, _KNOWN_AFTER_EXCHANGE, _KNOWN_SWAPPED, _KNOWN_EXCHANGE = 400.0, 400.0, 200.0, 120.0
+_KNOWN, _KNOWN_HISTORY, _KNOWN_SWAPPED = 1200.0, 700.0, 220.0
+_KNOWN_EXCHANGE, _KNOWN_EXCHANGE_HISTORY = 1200.0, 400.0
 """How many deals the closed form is as good as: measured as the ratio of the variance of a deal's difference to that of the
-closed form's errors, over decisions of every rule set (`docs/solver.md`)."""
+closed form's errors, over decisions of every rule set (`docs/solver.md`); less where others have spoken, least for a hand
+that was taken in an exchange."""
 
 _SWING: dict[Objective, float] = {"win": 1.0, "points": 5.0}
 """Two options that differ by d on average differ by some ``sqrt(swing * d)`` in a deal, or less (measured). Those that the
@@ -109,11 +111,12 @@ class SolverPolicy(BaseAgent):
 
 def _known_worlds(views: ViewBatch) -> float:
     """Return how many deals the closed form is as good as in views of one kind."""
+    heard = bool(has_history(views).any())
     if views.phase[0] == Phase.EXCHANGE:
-        return _KNOWN_EXCHANGE
+        return _KNOWN_EXCHANGE_HISTORY if heard else _KNOWN_EXCHANGE
     if views.given_up[0, 0] >= 0:
         return _KNOWN_SWAPPED
-    return _KNOWN_AFTER_EXCHANGE if has_history(views).any() else _KNOWN
+    return _KNOWN_HISTORY if heard else _KNOWN
 
 
 class Solver(ByRules[SolverPolicy]):
